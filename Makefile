@@ -1,0 +1,55 @@
+# The front door. `make help` lists what there is.
+.DEFAULT_GOAL := help
+SHELL := bash
+JOBS ?= $(shell nproc)
+NAME ?=
+STAGE := tools/stage
+
+# The real control plane, built once per machine outside the tree. Empty when Go or its modules cannot be had: what
+# needs it is then reported as skipped.
+CONTROLPLANE = $$(tests/cluster/controlplane/build || true)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: ## install the packages that are missing
+	@tools/setup
+
+build: setup ## the binary, at build/berth
+	@$(STAGE) configure cmake --preset release --log-level=WARNING
+	@$(STAGE) build ninja -C build/release -j $(JOBS) berth
+	@ln -sfn release/cmd/berth/berth build/berth
+
+run: build ## start the playground
+	@build/berth playground
+
+demo: build ## the first room, unattended: exits 0 when the echo came back
+	@build/berth demo
+
+test: setup ## build and run all tests
+	@$(STAGE) controlplane tests/cluster/controlplane/build >/dev/null || true
+	@$(STAGE) configure cmake --preset dev --log-level=WARNING -DBERTH_CONTROLPLANE_DIR=$(CONTROLPLANE)
+	@$(STAGE) build-dev ninja -C build/dev -j $(JOBS)
+	@$(STAGE) test-dev ctest --test-dir build/dev --output-on-failure -j $(JOBS)
+
+sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
+	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
+	@$(STAGE) build-asan ninja -C build/asan -j $(JOBS)
+	@$(STAGE) test-asan ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L 'unit|component'
+	@$(STAGE) configure-tsan cmake --preset tsan --log-level=WARNING
+	@$(STAGE) build-tsan ninja -C build/tsan -j $(JOBS) tsan_tests
+	@$(STAGE) test-tsan ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -R '^tsan'
+
+bench: setup ## measure, print the table and write build/bench.json (NAME=x runs one)
+	@$(STAGE) configure cmake --preset release --log-level=WARNING
+	@$(STAGE) build ninja -C build/release -j $(JOBS)
+	@tests/bench/run $(NAME)
+
+lint: setup ## formatting, layers, naming rules, clang-tidy on what changed
+	@$(STAGE) lint tools/lint
+	@$(STAGE) tidy tools/tidy
+
+clean: ## remove build results
+	@rm -rf build
+
+.PHONY: help setup build run demo test sanitize bench lint clean
