@@ -1,0 +1,91 @@
+// An HTTP/1.1 server with TLS, behind a small interface that shows nothing of Beast and Asio.
+//
+// I/O runs on the server's own threads; the handler runs on a bounded set of handler threads apart
+// from them, so a slow handler never stops the accepting of connections or the health checks. Owned
+// by the composition root; `stop()` (or the destructor) ends accepting, gives running requests
+// `drain` to finish, then closes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "net/byte_pipe.h"
+#include "net/http.h"
+
+namespace berth::net {
+
+// Who is on the other side, as far as TLS proved it.
+struct Peer {
+  std::string address{};
+  std::string certificate_common_name{};
+  std::vector<std::string> certificate_organizations{};
+};
+
+struct Reply {
+  int status = 200;
+  Headers headers{};
+  std::string body{};
+  // When set, the body is chunked and comes from this pipe until it closes; `body` is not used.
+  std::shared_ptr<BytePipe> stream{};
+};
+
+// The request's url is path and query. Called from several handler threads at once. The stop token
+// fires when the client goes away or the server's drain time is over.
+using Handler =
+    std::function<Reply(const Request& request, const Peer& peer, std::stop_token stop)>;
+
+struct ServerCertificate {
+  std::string chain_pem;
+  Secret key_pem;
+};
+
+struct ServerOptions {
+  std::string address = "127.0.0.1";
+  std::uint16_t port = 0;  // 0: any free one; see Server::port()
+  // Without a certificate the server speaks plain HTTP.
+  std::shared_ptr<const ServerCertificate> certificate{};
+  std::string client_ca_pem{};  // ask for client certificates and accept those signed by it
+  int io_threads = 1;
+  int handler_threads = 8;
+  std::size_t max_queued_requests = 1024;    // past it: 503 with Retry-After
+  std::size_t max_connections = 4096;        // past it: closed at once
+  std::size_t max_header_bytes = 64u << 10;  // past it: 431
+  std::size_t max_body_bytes = 7u << 20;     // past it: 413. Two objects of 3 MiB plus the envelope
+  Duration header_timeout = std::chrono::seconds{32};
+  Duration body_timeout = std::chrono::seconds{60};
+  Duration idle_timeout = std::chrono::seconds{90};
+  Duration drain = std::chrono::seconds{10};
+};
+
+struct ServerStatistics {
+  std::uint64_t accepted = 0;  // connections since the start
+  std::uint64_t refused = 0;   // connections closed at once: too many were open
+  std::uint64_t requests = 0;  // whole requests that arrived
+  std::size_t open = 0;        // connections now
+};
+
+class Server {
+ public:
+  // Fails when the address cannot be bound or the certificate is not usable.
+  static Result<std::unique_ptr<Server>> start(ServerOptions options, Handler handler);
+  ~Server();
+
+  std::uint16_t port() const;
+  // Connections accepted from now on use the new certificate; open ones go on.
+  Result<> set_certificate(const ServerCertificate& certificate);
+  ServerStatistics statistics() const;
+  // Returns when every handler has returned and every connection is closed. Not from a handler.
+  void stop();
+
+ private:
+  class Impl;
+  explicit Server(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::net
