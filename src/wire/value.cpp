@@ -1,0 +1,147 @@
+#include "wire/value.h"
+
+#include <simdjson.h>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/string.hpp>
+#include <cmath>
+
+#include "base/encoding.h"
+
+namespace berth::wire {
+namespace {
+
+// simdjson wants one level to spare (an empty container inside the last level takes it).
+constexpr std::size_t kParserDepth = kMaxDepth + 1;
+
+// Boost's own parser rounds one double in five of 17 digits wrongly and makes infinities of large
+// ones; simdjson does neither, and is faster.
+Value to_value(simdjson::dom::element element) {
+  using Type = simdjson::dom::element_type;
+  switch (element.type()) {
+    case Type::OBJECT: {
+      const simdjson::dom::object fields = element.get_object().value_unsafe();
+      Object object;
+      object.reserve(fields.size());
+      for (const auto field : fields) {
+        object.insert_or_assign(field.key, to_value(field.value));
+      }
+      return object;
+    }
+    case Type::ARRAY: {
+      const simdjson::dom::array items = element.get_array().value_unsafe();
+      Array array;
+      array.reserve(items.size());
+      for (const auto item : items) array.push_back(to_value(item));
+      return array;
+    }
+    case Type::STRING: return Value(element.get_string().value_unsafe());
+    case Type::INT64: return element.get_int64().value_unsafe();
+    case Type::UINT64: return element.get_uint64().value_unsafe();
+    case Type::DOUBLE: return element.get_double().value_unsafe();
+    case Type::BOOL: return element.get_bool().value_unsafe();
+    case Type::NULL_VALUE: break;
+  }
+  return nullptr;
+}
+
+class Writer {
+ public:
+  explicit Writer(bool pretty) : pretty_(pretty) {}
+
+  void write(const Value& value) {
+    switch (value.kind()) {
+      case boost::json::kind::null: out_ += "null"; break;
+      case boost::json::kind::bool_: out_ += value.get_bool() ? "true" : "false"; break;
+      case boost::json::kind::int64: append(value.get_int64()); break;
+      case boost::json::kind::uint64: append(value.get_uint64()); break;
+      case boost::json::kind::double_: append_double(value.get_double()); break;
+      case boost::json::kind::string: append_text(value.get_string()); break;
+      case boost::json::kind::array:
+        write_all('[', value.get_array(), ']', [&](const Value& item) { write(item); });
+        break;
+      case boost::json::kind::object:
+        write_all('{', value.get_object(), '}', [&](const auto& field) {
+          append_text(field.key());
+          out_ += pretty_ ? ": " : ":";
+          write(field.value());
+        });
+        break;
+    }
+  }
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <class Container, class WriteOne>
+  void write_all(char open, const Container& container, char close, WriteOne write_one) {
+    out_ += open;
+    ++depth_;
+    bool first = true;
+    for (const auto& one : container) {
+      if (!first) out_ += ',';
+      first = false;
+      new_line();
+      write_one(one);
+    }
+    --depth_;
+    if (!first) new_line();
+    out_ += close;
+  }
+  void new_line() {
+    if (!pretty_) return;
+    out_ += '\n';
+    out_.append(2 * depth_, ' ');
+  }
+  template <class Number>
+  void append(Number number) {
+    fmt::format_to(std::back_inserter(out_), "{}", number);
+  }
+  // JSON has no infinities; a document of ours holds none unless code put one there.
+  void append_double(double number) {
+    if (std::isfinite(number)) {
+      append(number);
+    } else {
+      out_ += "null";
+    }
+  }
+  void append_text(std::string_view text) {
+    for (const char c : text) {
+      if (c < ' ' || c == '"' || c == '\\') return append_json_string(out_, text);
+    }
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  }
+
+  std::string out_;
+  bool pretty_;
+  std::size_t depth_ = 0;
+};
+
+std::string written(const Value& value, bool pretty) {
+  Writer writer(pretty);
+  writer.write(value);
+  return writer.take();
+}
+
+}  // namespace
+
+Result<Value> parse_json(std::string_view text) {
+  if (text.empty()) return fail(Code::invalid, "not a JSON document: there is no text");
+  simdjson::dom::parser parser;
+  if (const auto error = parser.allocate(text.size(), kParserDepth)) {
+    return fail(Code::exhausted, "no room to parse JSON of {} bytes: {}", text.size(),
+                simdjson::error_message(error));
+  }
+  simdjson::dom::element root;
+  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+    return fail(Code::invalid, "not a JSON document: {}", simdjson::error_message(error));
+  }
+  return to_value(root);
+}
+
+std::string to_json(const Value& value) { return written(value, false); }
+
+std::string to_pretty_json(const Value& value) { return written(value, true); }
+
+}  // namespace berth::wire
