@@ -1,0 +1,76 @@
+#include "crypto/digest.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+#include <array>
+#include <cstdlib>
+
+#include "base/encoding.h"
+#include "base/log.h"
+
+namespace berth::crypto {
+namespace {
+
+constexpr std::size_t kSha256Bytes = 32;
+constexpr std::size_t kTokenBytes = 16;
+
+using Digest = std::array<unsigned char, kSha256Bytes>;
+
+void require(bool done, std::string_view what) {
+  if (done) return;
+  log_error("the cryptographic library failed", {{"operation", std::string(what)}});
+  std::abort();
+}
+
+const unsigned char* bytes_of(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+std::string string_of(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
+}  // namespace
+
+std::string sha256(std::string_view bytes) {
+  Digest out{};
+  require(EVP_Digest(bytes.data(), bytes.size(), out.data(), nullptr, EVP_sha256(), nullptr) == 1,
+          "sha256");
+  return string_of(out);
+}
+
+std::string sha256_hex(std::string_view bytes) { return hex_encode(sha256(bytes)); }
+
+std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  Digest out{};
+  unsigned size = 0;
+  // A null key means "as before" to OpenSSL: an empty one must not be null.
+  const char* key_data = key.empty() ? "" : key.data();
+  require(HMAC(EVP_sha256(), key_data, static_cast<int>(key.size()), bytes_of(bytes), bytes.size(),
+               out.data(), &size) != nullptr &&
+              size == out.size(),
+          "hmac_sha256");
+  return string_of(out);
+}
+
+std::string hmac_sha256_hex(std::string_view key, std::string_view bytes) {
+  return hex_encode(hmac_sha256(key, bytes));
+}
+
+bool constant_time_equal(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+}
+
+std::string random_bytes(std::size_t count) {
+  std::string out(count, '\0');
+  require(RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(count)) == 1,
+          "random_bytes");
+  return out;
+}
+
+std::string random_token() { return hex_encode(random_bytes(kTokenBytes)); }
+
+}  // namespace berth::crypto
