@@ -1,0 +1,102 @@
+// The Kubernetes API as blocking calls over net::Transport. Thread-safe; owned by the composition
+// root.
+//
+// Status answers become errors (`kube/status.h`). Reads and answers that carry Retry-After are
+// tried again as the server asks; a write whose fate is unknown is never repeated blindly: the
+// caller gets `timeout` or `unavailable` and plans anew.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "kube/client/config.h"
+#include "kube/client/resource.h"
+#include "metrics/registry.h"
+#include "net/transport.h"
+#include "wire/value.h"
+
+namespace berth::kube {
+
+enum class PatchType : std::uint8_t { json, merge, apply };
+
+struct GetOptions {
+  std::string resource_version{};  // empty: the most recent; "0": any
+};
+
+struct ListOptions {
+  std::string ns{};  // empty: all namespaces
+  std::string label_selector{};
+  std::string field_selector{};
+  std::string resource_version{};
+  std::string resource_version_match{};
+  std::size_t limit = 0;  // 0: everything in one answer
+  std::string continue_token{};
+};
+
+struct WriteOptions {
+  std::string subresource{};
+  std::string field_manager = "berth";
+  bool force = false;  // server-side apply: take over fields that others own
+  bool dry_run = false;
+  bool strict = false;  // fieldValidation=Strict: unknown fields are errors
+};
+
+struct DeleteOptions {
+  std::string uid{};  // preconditions: empty for none
+  std::string resource_version{};
+  std::string propagation = "Background";
+  std::optional<int> grace_seconds{};
+  bool dry_run = false;
+};
+
+struct ListPage {
+  std::vector<wire::Value> items;
+  ResourceVersion resource_version = 0;
+  std::string continue_token;
+};
+
+struct ClientOptions {
+  std::string user_agent = "berth";
+  Duration call_timeout =
+      std::chrono::seconds{30};  // of one call, where the context has no earlier deadline
+  int max_retries = 10;          // of answers with Retry-After, as client-go
+  metrics::Registry* registry = nullptr;
+};
+
+class Client {
+ public:
+  Client(net::Transport& transport, std::shared_ptr<const ClusterConfig> cluster,
+         ClientOptions options = {});
+  ~Client();
+
+  Result<wire::Value> get(const Context&, const ResourceType&, const ObjectKey&,
+                          const GetOptions& = {});
+  Result<ListPage> list(const Context&, const ResourceType&, const ListOptions& = {});
+  // Every page; a continue token that expires on the way starts one full list instead.
+  Result<ListPage> list_all(const Context&, const ResourceType&, ListOptions = {});
+  Result<wire::Value> create(const Context&, const ResourceType&, const wire::Value& object,
+                             const WriteOptions& = {});
+  Result<wire::Value> update(const Context&, const ResourceType&, const wire::Value& object,
+                             const WriteOptions& = {});
+  // A failed `test` of a JSON patch is Code::precondition.
+  Result<wire::Value> patch(const Context&, const ResourceType&, const ObjectKey&, PatchType,
+                            const wire::Value& body, const WriteOptions& = {});
+  // Success also when the server answers with the object that is still terminating.
+  Result<> remove(const Context&, const ResourceType&, const ObjectKey&, const DeleteOptions& = {});
+
+  // Any path: discovery, health, metrics. The answer's body when the status is 2xx.
+  Result<std::string> raw_get(const Context&, std::string_view path_and_query);
+  // A response read as it arrives; a status other than 200 is read and returned as its error. For
+  // the reflector.
+  Result<std::unique_ptr<net::Stream>> open(const Context&, std::string_view path_and_query,
+                                            std::string_view accept);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::kube
