@@ -1,0 +1,357 @@
+#include "kube/cache/store_core.h"
+
+#include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <cassert>
+
+namespace berth::kube {
+namespace {
+
+using Object = StoreCore::Object;
+using MetaOf = StoreCore::MetaOf;
+
+struct KeyView {
+  std::string_view ns;
+  std::string_view name;
+};
+
+// Hash and equality of objects by their key, which lives in the object alone: sets of object
+// pointers store no key beside it. By text, not by address, so that the order is the same in every
+// run.
+struct ByKey {
+  using is_transparent = void;
+  MetaOf meta_of;
+
+  KeyView view(const Object& object) const {
+    const ObjectMeta& meta = meta_of(object.get());
+    return {meta.ns.view(), meta.name};
+  }
+  KeyView view(const KeyView& key) const { return key; }
+
+  template <class Key>
+  std::size_t operator()(const Key& key) const {
+    const KeyView v = view(key);
+    const std::hash<std::string_view> hash;
+    return combine_hash(hash(v.name), hash(v.ns));
+  }
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    const KeyView x = view(a);
+    const KeyView y = view(b);
+    return x.name == y.name && x.ns == y.ns;
+  }
+};
+
+using ObjectSet = boost::unordered_flat_set<Object, ByKey, ByKey>;
+
+// The objects under one index key. Most keys have one or a few; a set would cost them more than it
+// saves.
+class Bucket {
+ public:
+  void insert(const Object& object, const ByKey& by_key) {
+    if (many_) {
+      many_->insert(object);
+      return;
+    }
+    if (position_of(object) != few_.end()) return;
+    few_.push_back(object);
+    if (few_.size() <= kFew) return;
+    many_ = std::make_unique<ObjectSet>(0, by_key, by_key);
+    many_->insert(few_.begin(), few_.end());
+    few_ = {};
+  }
+
+  void erase(const Object& object) {
+    if (many_) {
+      many_->erase(object);
+      return;
+    }
+    const auto at = position_of(object);
+    if (at == few_.end()) return;
+    *at = std::move(few_.back());
+    few_.pop_back();
+  }
+
+  bool empty() const { return many_ ? many_->empty() : few_.empty(); }
+
+  void visit(StoreCore::Visitor visitor) const {
+    for (const Object& object : few_) visitor(object);
+    if (many_) {
+      for (const Object& object : *many_) visitor(object);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kFew = 16;
+
+  std::vector<Object>::iterator position_of(const Object& object) {
+    return std::find(few_.begin(), few_.end(), object);
+  }
+
+  std::vector<Object> few_;
+  std::unique_ptr<ObjectSet> many_;
+};
+
+// Keys are kept as hashes only; a lookup asks the index function again whether an object really has
+// the key.
+struct Index {
+  std::string name;
+  StoreCore::IndexFunction keys_of;
+  boost::unordered_flat_map<std::size_t, Bucket> buckets{};
+
+  static std::size_t hash_of(std::string_view key) { return std::hash<std::string_view>{}(key); }
+
+  void insert(const Object& object, const ByKey& by_key) {
+    keys_of(object.get(),
+            [&](std::string_view key) { buckets[hash_of(key)].insert(object, by_key); });
+  }
+  void erase(const Object& object) {
+    keys_of(object.get(), [&](std::string_view key) {
+      const auto at = buckets.find(hash_of(key));
+      if (at == buckets.end()) return;
+      at->second.erase(object);
+      if (at->second.empty()) buckets.erase(at);
+    });
+  }
+  bool has_key(const Object& object, std::string_view wanted) const {
+    bool found = false;
+    keys_of(object.get(), [&](std::string_view key) { found = found || key == wanted; });
+    return found;
+  }
+};
+
+}  // namespace
+
+struct StoreCore::Tables {
+  explicit Tables(MetaOf meta_of) : by_key{meta_of}, objects(0, by_key, by_key) {}
+
+  Object find(KeyView key) const {
+    const auto at = objects.find(key);
+    return at == objects.end() ? nullptr : *at;
+  }
+  Object find(const ObjectMeta& meta) const { return find(KeyView{meta.ns.view(), meta.name}); }
+
+  ByKey by_key;
+  ObjectSet objects;
+  std::vector<Index> indexes;
+  // Of the list under way. Held, so that no address is used again meanwhile; never iterated.
+  boost::unordered_flat_set<Object> listed;
+};
+
+StoreCore::StoreCore(MetaOf meta_of)
+    : meta_of_(meta_of), tables_(std::make_unique<Tables>(meta_of)) {}
+StoreCore::~StoreCore() = default;
+
+void StoreCore::add_index(std::string name, IndexFunction keys_of) {
+  const MutexLock lock(mu_);
+  assert(tables_->objects.empty());
+  tables_->indexes.push_back({.name = std::move(name), .keys_of = std::move(keys_of)});
+}
+
+void StoreCore::on_change(Handler handler) { handlers_.push_back(std::move(handler)); }
+
+void StoreCore::on_progress(std::function<void()> callback) {
+  on_progress_.push_back(std::move(callback));
+}
+
+StoreCore::Object StoreCore::get(std::string_view ns, std::string_view name) const {
+  const MutexLock lock(mu_);
+  return tables_->find({ns, name});
+}
+
+void StoreCore::visit_all(Visitor visit) const {
+  const MutexLock lock(mu_);
+  for (const Object& object : tables_->objects) visit(object);
+}
+
+void StoreCore::visit_index(std::string_view index, std::string_view key, Visitor visit) const {
+  const MutexLock lock(mu_);
+  const auto& indexes = tables_->indexes;
+  const auto at =
+      std::find_if(indexes.begin(), indexes.end(), [&](const Index& i) { return i.name == index; });
+  assert(at != indexes.end() && "no index of that name was added");
+  const auto bucket = at->buckets.find(Index::hash_of(key));
+  if (bucket == at->buckets.end()) return;
+  bucket->second.visit([&](const Object& object) {
+    if (at->has_key(object, key)) visit(object);
+  });
+}
+
+std::size_t StoreCore::size() const {
+  const MutexLock lock(mu_);
+  return tables_->objects.size();
+}
+
+bool StoreCore::synced() const {
+  const MutexLock lock(mu_);
+  return synced_;
+}
+
+ResourceVersion StoreCore::seen() const {
+  const MutexLock lock(mu_);
+  return seen_;
+}
+
+bool StoreCore::is_news(const ObjectMeta& meta, const void* before) const {
+  const ResourceVersion version = meta.resource_version;
+  if (version == 0) return true;  // made by hand: nothing to compare
+  if (before != nullptr) return version > meta_of_(before).resource_version;
+  if (version <= seen_) return false;  // it was there and is deleted
+  return std::none_of(tombstones_.begin(), tombstones_.end(), [&](const Tombstone& stone) {
+    return version <= stone.at && stone.key.name == meta.name && meta.ns == stone.key.ns;
+  });
+}
+
+// One of the two may be null. Notes the change for `deliver`.
+void StoreCore::apply(const Object& before, Object after) {
+  const bool same = before && after && meta_of_(before.get()).uid == meta_of_(after.get()).uid;
+  const bool initial = !listed_once_;
+  if (before) {
+    for (Index& index : tables_->indexes) index.erase(before);
+    tables_->objects.erase(before);
+    if (!same) pending_.push_back({before, nullptr, initial});
+  }
+  if (after) {
+    tables_->objects.insert(after);
+    for (Index& index : tables_->indexes) index.insert(after, tables_->by_key);
+    pending_.push_back({same ? before : nullptr, std::move(after), initial});
+  }
+}
+
+bool StoreCore::put(Object object) {
+  {
+    const MutexLock lock(mu_);
+    const ObjectMeta& meta = meta_of_(object.get());
+    const Object before = tables_->find(meta);
+    if (!is_news(meta, before.get())) return false;
+    apply(before, std::move(object));
+  }
+  deliver();
+  return true;
+}
+
+bool StoreCore::erase(const ObjectKey& key, std::string_view uid, ResourceVersion at) {
+  {
+    const MutexLock lock(mu_);
+    if (at > seen_) {
+      if (tombstones_.size() == kMaxTombstones) tombstones_.erase(tombstones_.begin());
+      tombstones_.push_back({key, at});
+    }
+    const Object before = tables_->find({key.ns, key.name});
+    if (!before) return false;
+    const ObjectMeta& meta = meta_of_(before.get());
+    if (meta.resource_version > at || (!uid.empty() && meta.uid != uid)) return false;
+    apply(before, nullptr);
+  }
+  deliver();
+  return true;
+}
+
+void StoreCore::set_seen(ResourceVersion seen) {
+  seen_ = seen;
+  progress_pending_ = true;
+  std::erase_if(tombstones_, [&](const Tombstone& stone) { return stone.at <= seen; });
+}
+
+void StoreCore::advance(ResourceVersion seen) {
+  {
+    const MutexLock lock(mu_);
+    if (seen <= seen_) return;
+    set_seen(seen);
+  }
+  deliver();
+}
+
+void StoreCore::begin_list() {
+  const MutexLock lock(mu_);
+  tables_->listed.clear();
+  keep_unlisted_ = false;
+}
+
+void StoreCore::list_item(Object object) {
+  {
+    const MutexLock lock(mu_);
+    const ObjectMeta& meta = meta_of_(object.get());
+    const Object before = tables_->find(meta);
+    const bool newer = !before || meta.resource_version > meta_of_(before.get()).resource_version;
+    tables_->listed.insert(newer || history_restarted_ ? object : before);
+    if (newer || history_restarted_) apply(before, std::move(object));
+  }
+  deliver();
+}
+
+void StoreCore::keep_listed(const ObjectKey& key) {
+  const MutexLock lock(mu_);
+  if (const Object known = tables_->find({key.ns, key.name})) tables_->listed.insert(known);
+}
+
+void StoreCore::keep_unlisted() {
+  const MutexLock lock(mu_);
+  keep_unlisted_ = true;
+}
+
+void StoreCore::remove_unlisted(ResourceVersion at) {
+  if (keep_unlisted_) return;
+  std::vector<Object> gone;
+  for (const Object& object : tables_->objects) {
+    if (tables_->listed.contains(object)) continue;
+    // Written after the list's snapshot by ourselves: the watch will tell what became of it.
+    if (meta_of_(object.get()).resource_version > at && !history_restarted_) continue;
+    gone.push_back(object);
+  }
+  for (const Object& object : gone) apply(object, nullptr);
+}
+
+Result<> StoreCore::end_list(ResourceVersion at) {
+  {
+    const MutexLock lock(mu_);
+    if (at < seen_ && !history_restarted_) {
+      history_restarted_ = true;
+      tables_->listed = {};
+      return fail(Code::expired, "the list is at version {}, but {} was seen before", at, seen_);
+    }
+    remove_unlisted(at);
+    tables_->listed = {};
+    history_restarted_ = false;
+    listed_once_ = true;
+    set_seen(at);
+  }
+  deliver();
+  return {};
+}
+
+void StoreCore::abandon_list() {
+  const MutexLock lock(mu_);
+  tables_->listed = {};
+}
+
+void StoreCore::deliver() {
+  bool nested = true;
+  for (;;) {
+    std::vector<Change> changes;
+    bool progress = false;
+    bool all_listed = false;
+    {
+      const MutexLock lock(mu_);
+      if (nested && delivering_) return;
+      nested = false;
+      delivering_ = !pending_.empty() || progress_pending_;
+      if (!delivering_) return;
+      changes.swap(pending_);
+      progress = std::exchange(progress_pending_, false);
+      all_listed = listed_once_;
+    }
+    for (const Change& change : changes) {
+      for (const Handler& handler : handlers_) handler(change);
+    }
+    if (!progress) continue;
+    {
+      const MutexLock lock(mu_);
+      synced_ = synced_ || all_listed;
+    }
+    for (const auto& callback : on_progress_) callback();
+  }
+}
+
+}  // namespace berth::kube

@@ -1,0 +1,23 @@
+#include "kube/cache/store_target.h"
+
+#include "base/log.h"
+
+namespace berth::kube {
+
+UndecodableReport::UndecodableReport(metrics::Registry* registry, const ResourceType& type)
+    : resource_(type.plural),
+      counter_(registry == nullptr
+                   ? nullptr
+                   : &registry->counter("reflector_undecodable_objects_total",
+                                        "Objects from the API server that could not be decoded.",
+                                        {{"resource", type.plural}})) {}
+
+void UndecodableReport::add(const ObjectKey& key, const Error& error) {
+  if (counter_ != nullptr) counter_->increment();
+  log_error("cannot decode an object, its last good version stays: " + error.to_string(),
+            {{"resource", resource_},
+             {"object", key.name.empty() ? "unknown" : key.to_string()},
+             {"code", std::string(traits_of(error.code).name)}});
+}
+
+}  // namespace berth::kube
