@@ -1,0 +1,46 @@
+// Sends AdmissionReviews to the handler of their path and answers as kube-apiserver wants it.
+// Thread-safe after set-up.
+//
+// A review that cannot be read is answered with 400 and a text that says what is wrong with it; an
+// error of a handler is a refusal that the person who sent the request sees. The handler's deadline
+// lies below the webhook's, so that our answer, or the undoing of what we wrote, still counts.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/context.h"
+#include "kube/admission/review.h"
+#include "metrics/registry.h"
+#include "net/server.h"
+
+namespace berth::kube {
+
+using AdmissionHandler =
+    std::function<Result<AdmissionAnswer>(const Context& context, const AdmissionRequest& request)>;
+
+class AdmissionRouter {
+ public:
+  AdmissionRouter(Tasks& tasks, metrics::Registry& registry) : tasks_(tasks), registry_(registry) {}
+
+  // Before the server starts.
+  void add(std::string path, AdmissionHandler handler);
+
+  net::Reply handle(const net::Request& request, std::stop_token stop);
+
+ private:
+  struct Route {
+    AdmissionHandler handler;
+    metrics::Histogram* seconds;
+    std::string path;
+  };
+  net::Reply answer(const Route& route, const net::Request& request, std::stop_token stop);
+  void count(const Route& route, int code);
+
+  Tasks& tasks_;
+  metrics::Registry& registry_;
+  std::map<std::string, Route, std::less<>> routes_;
+};
+
+}  // namespace berth::kube

@@ -1,0 +1,77 @@
+// A controller: a work queue, the workers that drain it, and one function that reconciles a key.
+//
+// The function is plain blocking code over seams. Its answer decides what happens to the key: an
+// error is tried again with backoff (an invalid input is not: only a change can help), a delay
+// comes back after it, otherwise the key rests until the next change. Owned by the composition root
+// and run by the Manager.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/random.h"
+#include "kube/runtime/work_queue.h"
+
+namespace berth::kube {
+
+struct Requeue {
+  std::optional<Duration> after{};
+};
+
+using Reconcile = std::function<Result<Requeue>(const Context& context, const ObjectKey& key)>;
+
+struct ControllerOptions {
+  std::string name;
+  int workers = 1;
+  Duration reconcile_timeout = std::chrono::minutes{2};
+  metrics::Registry* registry = nullptr;
+  // False: runs on every replica, whether it leads or not.
+  bool needs_leadership = true;
+};
+
+class Controller {
+ public:
+  Controller(Tasks& tasks, ControllerOptions options, Reconcile reconcile);
+  ~Controller();
+
+  const ControllerOptions& options() const { return options_; }
+  WorkQueue& queue() { return queue_; }
+
+  // Every change in the store queues the keys that `keys_of` emits for it; progress of the store
+  // wakes parked keys. Before the informer starts.
+  template <class StoreT, class KeysOf>
+  void watch(StoreT& store, KeysOf keys_of) {
+    store.on_change([this, keys_of](const auto& change) {
+      const Priority priority = change.initial ? Priority::low : Priority::normal;
+      keys_of(change, [&](const ObjectKey& key) { queue_.add(key, priority); });
+    });
+    store.on_progress([this] { queue_.wake_parked(); });
+  }
+
+  void start();
+  // Takes no new keys, lets running reconciles finish until the deadline, then stops them. Joins
+  // the workers.
+  void stop(Instant drain_until);
+
+ private:
+  struct Metrics;
+  void work(std::stop_token stop);
+  void reconcile_one(const ObjectKey& key, const std::stop_token& stop);
+  void settle(const ObjectKey& key, const Result<Requeue>& outcome);
+
+  Tasks& tasks_;
+  const ControllerOptions options_;
+  const Reconcile reconcile_;
+  std::unique_ptr<Metrics> metrics_;
+  WorkQueue queue_;
+  std::atomic<std::uint64_t> next_reconcile_id_{1};
+  std::atomic<int> active_{0};
+  std::unique_ptr<Signal> idle_;
+  std::vector<std::unique_ptr<Task>> workers_;  // last: joined first
+};
+
+}  // namespace berth::kube

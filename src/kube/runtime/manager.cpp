@@ -1,0 +1,117 @@
+#include "kube/runtime/manager.h"
+
+#include <ranges>
+
+#include "base/log.h"
+
+namespace berth::kube {
+namespace {
+
+// Time to give the lease back; a failure only costs others the wait until it runs out.
+constexpr Duration kReleaseTimeout = std::chrono::seconds{5};
+
+// Waits for the stop alone.
+void wait_for_stop(const Context& context) {
+  const auto nobody_notifies = context.tasks.signal();
+  (void)context.tasks.wait(*nobody_notifies, context.deadline, context.stop);
+}
+
+}  // namespace
+
+Result<> Manager::run(const Context& context) {
+  std::stop_source caches_end;  // later than the stop: draining controllers still read them
+  for (InformerCore* cache : caches_) cache->start(caches_end.get_token());
+  Result<> outcome = sync_caches(context);
+  if (outcome) {
+    start_controllers(false);
+    ready_ = true;
+    outcome = lead(context);
+  }
+  ready_ = false;
+  leading_ = false;
+  // What was begun under a lease that is lost must not go on: another replica may lead by now.
+  const bool lost_lease = !outcome && outcome.error().code == Code::conflict;
+  stop_controllers(context.tasks, lost_lease ? Duration::zero() : options_.drain);
+  if (elector_) {
+    // The stop has been requested by now, and the release must still go out.
+    const Context last{.tasks = context.tasks, .fields = context.fields};
+    const Result<> released = elector_->release(last.within(kReleaseTimeout));
+    if (!released) log_warn("lease not released", {{"error", released.error().to_string()}});
+  }
+  caches_end.request_stop();
+  for (InformerCore* cache : caches_) cache->stop();  // their handlers reach into the controllers
+  if (!outcome && outcome.error().code == Code::stopped) return {};
+  return outcome;
+}
+
+Result<> Manager::sync_caches(const Context& context) {
+  const Context bounded = context.within(options_.sync_timeout);
+  for (InformerCore* cache : caches_) {
+    if (Result<> synced = cache->wait_synced(bounded); !synced) {
+      return fail(error_of(synced.error().code, "the cache did not fill")
+                      .about(cache->type().plural)
+                      .because(synced.error()));
+    }
+  }
+  return {};
+}
+
+Result<> Manager::lead(const Context& context) {
+  if (!elector_) {
+    if (Result<> taken = take_over(context); !taken) return taken;
+    wait_for_stop(context);
+    return {};
+  }
+  if (Result<> acquired = elector_->acquire(context); !acquired) return acquired;
+
+  // The lease is renewed beside the take-over, which may take longer than the lease lasts. When it
+  // is lost, `ended` stops whatever this replica began under it.
+  std::stop_source ended;
+  const std::stop_callback forward(context.stop, [&] { ended.request_stop(); });
+  Result<> held;
+  const auto holder = context.tasks.spawn("lease", [&](std::stop_token) {
+    Context renewing = context;
+    renewing.stop = ended.get_token();
+    held = elector_->hold(renewing);
+    ended.request_stop();
+  });
+  Context leading = context;
+  leading.stop = ended.get_token();
+  const Result<> taken = take_over(leading);
+  if (taken) {
+    wait_for_stop(leading);
+  } else {
+    ended.request_stop();
+  }
+  holder->join();
+  return held && !taken ? taken : held;
+}
+
+Result<> Manager::take_over(const Context& context) {
+  for (InformerCore* cache : caches_) {
+    if (Result<> listed = cache->relist_at_latest(context); !listed) {
+      return fail(error_of(listed.error().code, "no quorum list")
+                      .about(cache->type().plural)
+                      .because(listed.error()));
+    }
+  }
+  for (const auto& step : on_lead_) {
+    if (Result<> done = step(context); !done) return done;
+  }
+  leading_ = true;
+  start_controllers(true);
+  return {};
+}
+
+void Manager::start_controllers(bool that_need_leadership) {
+  for (Controller* controller : controllers_) {
+    if (controller->options().needs_leadership == that_need_leadership) controller->start();
+  }
+}
+
+void Manager::stop_controllers(Tasks& tasks, Duration drain) {
+  const Instant until = saturating_add(tasks.now(), drain);
+  for (Controller* controller : controllers_ | std::views::reverse) controller->stop(until);
+}
+
+}  // namespace berth::kube

@@ -1,0 +1,60 @@
+// Starts the parts of a process in order and stops them in reverse, drained.
+//
+// Order: caches, until all are synced; controllers that run everywhere; leadership; a quorum list
+// of every cache, so that nothing a former leader wrote is missing; controllers that need
+// leadership. `run` blocks its task until the stop or until the lease is lost. Parts are owned by
+// the composition root and added before `run`.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "kube/cache/informer.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/leader_election.h"
+
+namespace berth::kube {
+
+struct ManagerOptions {
+  Duration sync_timeout = std::chrono::minutes{2};
+  Duration drain = std::chrono::seconds{30};
+};
+
+class Manager {
+ public:
+  explicit Manager(ManagerOptions options = {}) : options_(options) {}
+
+  void add(InformerCore& cache) { caches_.push_back(&cache); }
+  void add(Controller& controller) { controllers_.push_back(&controller); }
+  // Without an elector the process leads from the start.
+  void lead_with(LeaderElector& elector) { elector_ = &elector; }
+  // Runs after the quorum list and before the controllers that need leadership.
+  void on_lead(std::function<Result<>(const Context&)> step) {
+    on_lead_.push_back(std::move(step));
+  }
+
+  // Success: stopped in order. `conflict`: the lease was lost, and the process should end.
+  Result<> run(const Context& context);
+
+  // Caches are synced and nobody asked for the stop.
+  bool ready() const { return ready_; }
+  bool leading() const { return leading_; }
+
+ private:
+  Result<> sync_caches(const Context& context);
+  Result<> lead(const Context& context);
+  Result<> take_over(const Context& context);
+  void start_controllers(bool that_need_leadership);
+  void stop_controllers(Tasks& tasks, Duration drain);
+
+  const ManagerOptions options_;
+  std::vector<InformerCore*> caches_;
+  std::vector<Controller*> controllers_;
+  std::vector<std::function<Result<>(const Context&)>> on_lead_;
+  LeaderElector* elector_ = nullptr;
+  std::atomic<bool> ready_{false};
+  std::atomic<bool> leading_{false};
+};
+
+}  // namespace berth::kube

@@ -1,0 +1,114 @@
+// Keys that need work: deduplicated, one worker per key at a time, with delay, backoff and parking.
+//
+// A key that is added while it is being worked on is handed out again afterwards, so no change is
+// lost. A key can be parked until a store has caught up with a write of ours: a reconcile then
+// never plans on what it already changed. Any task may call any member. Bounded by the number of
+// distinct keys.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/tasks.h"
+#include "kube/cache/store_progress.h"
+#include "kube/client/resource.h"
+#include "kube/runtime/work_queue_metrics.h"
+
+namespace berth::kube {
+
+enum class Priority : std::uint8_t {
+  normal,
+  low,  // first lists and resyncs: real changes go first
+};
+
+struct WorkQueueOptions {
+  std::string name = "queue";
+  Duration first_backoff = std::chrono::milliseconds{5};
+  Duration max_backoff = std::chrono::seconds{1000};
+  // A parked key is let go after this: a store that never catches up must not stop work for good,
+  // and writes carry preconditions of their own.
+  Duration park_limit = std::chrono::seconds{30};
+  metrics::Registry* registry = nullptr;
+};
+
+class WorkQueue {
+ public:
+  WorkQueue(Tasks& tasks, WorkQueueOptions options);
+  ~WorkQueue();
+
+  void add(const ObjectKey& key, Priority priority = Priority::normal);
+  // Of two delays for one key the earlier counts.
+  void add_after(const ObjectKey& key, Duration delay);
+  // After a failure: waits twice as long each time, until `forget`.
+  void add_after_failure(const ObjectKey& key);
+  void forget(const ObjectKey& key);
+  int failures(const ObjectKey& key) const;
+  // The key is not handed out before the store has seen `version`. Add `wake_parked` to the store's
+  // progress.
+  void park(const ObjectKey& key, const StoreProgress& store, ResourceVersion version);
+  void wake_parked();
+
+  // Waits for a key. Empty: the queue was shut down or the stop was requested.
+  std::optional<ObjectKey> take(std::stop_token stop);
+  void done(const ObjectKey& key);
+
+  // No key is handed out any more, and adds are ignored.
+  void shut_down();
+  std::size_t depth() const;
+
+ private:
+  struct Waiting {
+    Instant due;
+    std::uint64_t order;  // first come, first served among equals
+    ObjectKey key;
+    auto operator<=>(const Waiting&) const = default;
+  };
+  struct Park {
+    const StoreProgress* store;
+    ResourceVersion version;
+    Instant until;
+  };
+  struct Dirty {
+    Priority priority;
+    Instant since;
+  };
+
+  WorkQueueMetrics::Running running() const;
+  void add_locked(const ObjectKey& key, Priority priority) REQUIRES(mu_);
+  void enqueue_locked(const ObjectKey& key, Priority priority) REQUIRES(mu_);
+  void delay_locked(const ObjectKey& key, Instant due) REQUIRES(mu_);
+  void promote_due_locked(Instant now) REQUIRES(mu_);
+  void release_if_caught_up_locked(const ObjectKey& key, Instant now) REQUIRES(mu_);
+  bool is_parked_locked(const ObjectKey& key, Instant now) REQUIRES(mu_);
+  std::optional<ObjectKey> pop_locked(Instant now) REQUIRES(mu_);
+  void notify_one_locked() REQUIRES(mu_);
+
+  Tasks& tasks_;
+  const WorkQueueOptions options_;
+
+  mutable Mutex mu_;
+  std::deque<ObjectKey> ready_[2] GUARDED_BY(mu_);  // by priority
+  std::unordered_map<ObjectKey, Dirty> dirty_ GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, Instant> processing_ GUARDED_BY(mu_);  // since when
+  std::set<Waiting> waiting_ GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, Waiting> waiting_of_ GUARDED_BY(mu_);
+  std::unordered_map<ObjectKey, std::vector<Park>> parks_ GUARDED_BY(mu_);
+  std::unordered_set<ObjectKey> held_ GUARDED_BY(mu_);  // dirty, but parked
+  std::unordered_map<ObjectKey, int> failures_ GUARDED_BY(mu_);
+  std::vector<Signal*> idle_ GUARDED_BY(mu_);  // workers that wait
+  std::uint64_t next_order_ GUARDED_BY(mu_) = 0;
+  bool shut_down_ GUARDED_BY(mu_) = false;
+
+  std::unique_ptr<WorkQueueMetrics> metrics_;  // last: its scrape hook looks at the members above
+};
+
+}  // namespace berth::kube
