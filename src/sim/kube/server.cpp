@@ -1,0 +1,279 @@
+#include "sim/kube/server.h"
+
+#include <boost/json.hpp>
+
+#include "sim/kube/admission.h"
+#include "sim/kube/builtin_rules.h"
+#include "sim/kube/core.h"
+#include "sim/kube/deletes.h"
+#include "sim/kube/discovery.h"
+#include "sim/kube/object_meta.h"
+#include "sim/kube/reads.h"
+#include "sim/kube/request_info.h"
+#include "sim/kube/writes.h"
+
+namespace berth::sim::kube {
+
+namespace {
+
+using wire::Object;
+using wire::Value;
+
+// As the real server; larger bodies answer 413.
+constexpr std::size_t kMaxBodyBytes = 3u << 20;
+
+net::Reply json_reply(int status, std::string body) {
+  return {
+      .status = status, .headers = {{"Content-Type", "application/json"}}, .body = std::move(body)};
+}
+
+net::Reply reply_of(const ApiError& error) {
+  if (error.plain_text) {
+    return {.status = error.code,
+            .headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+            .body = error.message};
+  }
+  net::Reply reply = json_reply(error.code, wire::to_json(error.to_status()));
+  if (error.retry_after_seconds > 0) {
+    reply.headers.add("Retry-After", std::to_string(error.retry_after_seconds));
+  }
+  return reply;
+}
+
+net::Reply object_reply(int status, const Value& object, const Representation& shape) {
+  std::string body;
+  append_object(body, object, shape);
+  return json_reply(status, std::move(body));
+}
+
+// 299 - "text", with the quotes inside escaped. Control characters must not end the line.
+void add_warnings(net::Reply& reply, const Warnings& warnings) {
+  for (const std::string& warning : warnings) {
+    std::string text = "299 - \"";
+    for (const char c : warning) {
+      if (c == '"' || c == '\\') text += '\\';
+      text += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+    reply.headers.add("Warning", text + '"');
+  }
+}
+
+Value success_status(const Kind& kind, const Value& object) {
+  Object details{{"name", name_of(object)}};
+  if (!kind.group.empty()) details["group"] = kind.group;
+  details["kind"] = kind.plural;
+  details["uid"] = wire::string_at(object, "/metadata/uid");
+  return Object{{"kind", "Status"},
+                {"apiVersion", "v1"},
+                {"metadata", Object{}},
+                {"status", "Success"},
+                {"details", std::move(details)}};
+}
+
+bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
+  const std::string& name = info.subresource;
+  if (name.empty()) return true;
+  const bool core = served.kind->group.empty();
+  if (name == "status") return served.version->status_subresource;
+  if (name == "finalize") return core && served.kind->plural == "namespaces";
+  return name == "binding" && core && served.kind->plural == "pods" && info.verb == "create";
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  explicit Impl(ServerOptions options)
+      : access_(std::move(options.access)),
+        core_(options.seed, options.history_changes),
+        admission_(core_, options.webhooks),
+        reads_(core_, faults_, options.watch_buffer_bytes),
+        writes_(core_, admission_),
+        deletes_(core_, admission_) {}
+
+  Answer handle(const net::Request& request, const net::Peer& peer, WallTime now) {
+    Duration delay{};
+    Warnings warnings;
+    Outcome<net::Reply> reply = answer(request, peer, now, delay, warnings);
+    core_.deliver();
+    if (!reply) reply = reply_of(reply.error());
+    add_warnings(*reply, warnings);
+    return {std::move(*reply), delay};
+  }
+
+  Outcome<net::Reply> answer(const net::Request& request, const net::Peer& peer, WallTime now,
+                             Duration& delay, Warnings& warnings) {
+    Outcome<User> user = authenticate(access_, request, peer);
+    if (!user) return refuse(user);
+    Outcome<RequestInfo> info = parse_request(request);
+    if (!info) return refuse(info);
+    if (Outcome<> allowed = authorize(access_, *user, *info); !allowed) return refuse(allowed);
+    if (std::optional<ApiError> fault = faults_.take_refusal(*info)) {
+      return refuse(std::move(*fault));
+    }
+    delay = faults_.take_delay(*info);
+    if (!info->is_resource) return discovery(*info);
+    if (request.body.size() > kMaxBodyBytes) {
+      ApiError error = bad_request("Request entity too large: limit is 3145728");
+      error.code = 413;
+      error.reason = "RequestEntityTooLarge";
+      return refuse(std::move(error));
+    }
+    Outcome<ServedKind> served = find_kind(*info);
+    if (!served) return refuse(served);
+    if (!served->version->deprecation_warning.empty()) {
+      warnings.push_back(served->version->deprecation_warning);
+    }
+    const Representation shape = representation_of(*served, request);
+    if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
+      return read({*info, *served, shape, now});
+    }
+    return write({*info, *served, *user, request, now, warnings}, shape);
+  }
+
+  Outcome<net::Reply> discovery(const RequestInfo& info) {
+    if (info.verb != "get" && info.verb != "head") return refuse(page_not_found());
+    std::vector<KindPtr> kinds;
+    {
+      MutexLock lock(core_.mu);
+      kinds = core_.kinds.all();
+    }
+    Outcome<std::string> text = discover(info.path, kinds);
+    if (!text) return refuse(text);
+    if (*text != "ok") return json_reply(200, std::move(*text));
+    return net::Reply{.headers = {{"Content-Type", "text/plain; charset=utf-8"}},
+                      .body = std::move(*text)};
+  }
+
+  Outcome<ServedKind> find_kind(const RequestInfo& info) {
+    MutexLock lock(core_.mu);
+    std::optional<ServedKind> served = core_.kinds.find(info.group_resource(), info.version);
+    if (served && is_served_subresource(*served, info)) return std::move(*served);
+    if (served && served->kind->custom) {
+      return refuse(not_found(info.group_resource(), info.name));
+    }
+    // A group of built-in kinds answers for itself; what nobody serves has no page.
+    if (!core_.kinds.has_builtin_group(info.group, info.version)) return refuse(page_not_found());
+    return refuse(unknown_resource());
+  }
+
+  Outcome<net::Reply> read(const ReadRequest& request) {
+    if (request.info.verb == "watch") return reads_.watch(request);
+    if (request.info.verb == "list") {
+      Outcome<std::string> list = reads_.list(request);
+      if (!list) return refuse(list);
+      return json_reply(200, std::move(*list));
+    }
+    Outcome<ObjectPtr> object = reads_.get(request);
+    if (!object) return refuse(object);
+    return object_reply(200, **object, request.shape);
+  }
+
+  Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape) {
+    const std::string& verb = request.info.verb;
+    if (verb == "delete" || verb == "deletecollection") return remove(request, shape);
+    const bool collection = request.info.name.empty();
+    const bool binding = request.info.subresource == "binding";
+    // All namespaces at once can be read, but not written.
+    const bool placeless = request.kind().namespaced && request.info.ns.empty();
+    if ((verb == "create") != (collection || binding) || placeless) {
+      return refuse(method_not_allowed());
+    }
+    Outcome<Written> written = verb == "create"
+                                   ? (binding ? writes_.bind(request) : writes_.create(request))
+                               : verb == "update" ? writes_.update(request)
+                                                  : writes_.patch(request);
+    if (!written) return refuse(written);
+    if (binding)
+      return json_reply(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
+                             R"("status":"Success","code":201})");
+    return object_reply(written->status, *written->object, shape);
+  }
+
+  Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
+    if (!request.info.subresource.empty()) return refuse(method_not_allowed());
+    if (request.info.verb == "deletecollection") {
+      Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
+      if (!removed) return refuse(removed);
+      MutexLock lock(core_.mu);
+      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape));
+    }
+    Outcome<Deleted> deleted = deletes_.remove(request);
+    if (!deleted) return refuse(deleted);
+    if (!deleted->gone || request.kind().returns_deleted) {
+      return object_reply(200, *deleted->object, shape);
+    }
+    return json_reply(200, wire::to_json(success_status(request.kind(), *deleted->object)));
+  }
+
+  // The namespaces that every cluster has.
+  void create_first_namespaces(WallTime now) {
+    MutexLock lock(core_.mu);
+    const KindPtr kind = core_.kinds.find({"", "namespaces"});
+    for (const char* name : {"default", "kube-node-lease", "kube-public", "kube-system"}) {
+      Value object =
+          Object{{"kind", "Namespace"}, {"apiVersion", "v1"}, {"metadata", Object{{"name", name}}}};
+      set_builtin_defaults(*kind, object);
+      prepare_builtin_create(*kind, object);
+      fill_new_metadata(*kind, object, now, core_.random);
+      core_.put(kind->resource(), name, std::move(object));
+    }
+  }
+
+  Core& core() { return core_; }
+  Faults& faults() { return faults_; }
+
+ private:
+  const Access access_;
+  Faults faults_;
+  Core core_;
+  Admission admission_;
+  Reads reads_;
+  Writes writes_;
+  Deletes deletes_;
+};
+
+Server::Server(ServerOptions options, WallTime now)
+    : impl_(std::make_unique<Impl>(std::move(options))) {
+  impl_->create_first_namespaces(now);
+}
+Server::~Server() = default;
+
+Answer Server::handle(const net::Request& request, const net::Peer& peer, WallTime now) {
+  return impl_->handle(request, peer, now);
+}
+
+void Server::tick(WallTime now) {
+  {
+    MutexLock lock(impl_->core().mu);
+    impl_->core().hub.tick(now, impl_->core().storage.version());
+  }
+  impl_->core().deliver();
+}
+
+Faults& Server::faults() { return impl_->faults(); }
+
+void Server::drop_watches() {
+  {
+    MutexLock lock(impl_->core().mu);
+    impl_->core().hub.close_all();
+  }
+  impl_->core().deliver();
+}
+
+void Server::compact() {
+  MutexLock lock(impl_->core().mu);
+  impl_->core().storage.compact();
+}
+
+std::uint64_t Server::resource_version() const {
+  MutexLock lock(impl_->core().mu);
+  return impl_->core().storage.version();
+}
+
+std::size_t Server::open_watches() const {
+  MutexLock lock(impl_->core().mu);
+  return impl_->core().hub.size();
+}
+
+}  // namespace berth::sim::kube

@@ -1,0 +1,69 @@
+// The embedded API server: a plain machine that answers one request at a time, without threads,
+// sockets or clocks.
+//
+// Simulation calls it in process; `https_frontend.h` puts it behind HTTPS. Thread-safe: any number
+// of handlers may call `handle` at once. No lock is held while a webhook is called or a watch is
+// fed.
+//
+// It keeps no managedFields; everything else that our controllers read or write behaves as on
+// kube-apiserver 1.36, as far as the README says.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "base/time.h"
+#include "net/http.h"
+#include "net/server.h"
+#include "sim/kube/authentication.h"
+#include "sim/kube/faults.h"
+#include "sim/kube/webhook_caller.h"
+
+namespace berth::sim::kube {
+
+struct ServerOptions {
+  // Names from generateName and uids come from it.
+  std::uint64_t seed = 1;
+  // How many changes a watch or a page may lie behind; older ones answer 410.
+  std::size_t history_changes = 8192;
+  // What a slow reader of a watch may have outstanding before the watch is ended.
+  std::size_t watch_buffer_bytes = 4u << 20;
+  Access access{};
+  // Must outlive the server. Without one, every webhook is unreachable.
+  WebhookCaller* webhooks = nullptr;
+};
+
+struct Answer {
+  net::Reply reply{};
+  // The transport shall wait this long before it hands the reply on (`Faults::delay_next`).
+  Duration delay{};
+};
+
+class Server {
+ public:
+  // `now` is the creation time of the four namespaces that every cluster has.
+  Server(ServerOptions options, WallTime now);
+  ~Server();
+
+  // The request's url is path and query. A watch answers with `reply.stream`.
+  Answer handle(const net::Request& request, const net::Peer& peer, WallTime now);
+
+  // Ends watches whose time is over and sends bookmarks. Call it about once a second.
+  void tick(WallTime now);
+
+  // What shall go wrong, and when.
+  Faults& faults();
+  // Ends all watches as a restart of the server would.
+  void drop_watches();
+  // Forgets the history: older watches and pages answer 410 from now on.
+  void compact();
+
+  std::uint64_t resource_version() const;
+  std::size_t open_watches() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::sim::kube

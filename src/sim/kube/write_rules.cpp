@@ -1,0 +1,129 @@
+#include "sim/kube/write_rules.h"
+
+#include <boost/json.hpp>
+
+#include <fmt/format.h>
+
+#include "sim/kube/builtin_rules.h"
+#include "sim/kube/crds.h"
+#include "sim/kube/object_meta.h"
+#include "sim/kube/schema_validation.h"
+
+namespace berth::sim::kube {
+
+namespace {
+
+using wire::Object;
+using wire::Value;
+
+void take_field(Value& object, const Value& from, std::string_view key) {
+  if (const Value* value = from.get_object().if_contains(key)) {
+    object.get_object()[key] = *value;
+  } else {
+    object.get_object().erase(key);
+  }
+}
+
+// Everything whose change counts as a new generation.
+Value counted_part(const Value& object, bool with_status) {
+  Object part = object.get_object();
+  for (const char* key : {"metadata", "apiVersion", "kind"}) part.erase(key);
+  if (!with_status) part.erase("status");
+  return part;
+}
+
+void count_generation(const Kind& kind, bool with_status, Value& object, const Value& old) {
+  if (!kind.has_generation) return;
+  const auto annotations = [](const Value& one) {
+    const Object* found = wire::object_at(one, "/metadata/annotations");
+    return found == nullptr ? Object() : *found;
+  };
+  // Of all kinds, a Deployment counts its annotations too.
+  const bool annotated = kind.kind == "Deployment" && annotations(object) != annotations(old);
+  if (!annotated && counted_part(object, with_status) == counted_part(old, with_status)) return;
+  metadata_of(object)["generation"] = wire::int_at(old, "/metadata/generation").value_or(0) + 1;
+}
+
+}  // namespace
+
+Outcome<> check_address(Value& object, std::string_view ns, std::string_view name) {
+  Object& metadata = metadata_of(object);
+  if (!ns.empty()) {
+    if (!metadata.contains("namespace")) metadata["namespace"] = ns;
+    if (namespace_of(object) != ns) {
+      return refuse(
+          bad_request("the namespace of the provided object does not match the namespace "
+                      "sent on the request"));
+    }
+  }
+  if (!name.empty()) {
+    if (!metadata.contains("name")) metadata["name"] = name;
+    if (name_of(object) != name) {
+      return refuse(bad_request(
+          fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                      name_of(object), name)));
+    }
+  }
+  return {};
+}
+
+void prepare_update(const ServedKind& served, std::string_view subresource, Value& object,
+                    const Value& old) {
+  const bool has_status = served.version->status_subresource;
+  if (subresource == "finalize") {
+    Value next = old;
+    const Value* finalizers = wire::find(object, "/spec/finalizers");
+    next.get_object()["spec"] =
+        finalizers == nullptr ? Value(Object{}) : Value(Object{{"finalizers", *finalizers}});
+    object = std::move(next);
+    return;
+  }
+  if (subresource == "status") {
+    Value next = old;
+    take_field(next, object, "status");
+    // Labels, annotations and finalizers of built-in kinds may change here too.
+    if (!served.kind->custom) take_field(next, object, "metadata");
+    object = std::move(next);
+    object.get_object()["apiVersion"] = served.api_version();
+  } else if (has_status) {
+    take_field(object, old, "status");
+  }
+  keep_system_metadata(object, old);
+  count_generation(*served.kind, !has_status, object, old);
+}
+
+Outcome<> validate_object(const ServedKind& served, std::string_view subresource,
+                          const Value& object, const Value* old) {
+  const Kind& kind = *served.kind;
+  Causes causes;
+  if (old != nullptr) {
+    // Both layers of the real server look at the metadata, and both report.
+    for (int layer = 0; layer < 2; ++layer) {
+      for (Cause& cause : validate_metadata_update(object, *old))
+        causes.push_back(std::move(cause));
+      for (Cause& cause : validate_metadata(kind, object)) causes.push_back(std::move(cause));
+    }
+  } else {
+    causes = validate_metadata(kind, object);
+  }
+  Causes more;
+  if (kind.custom) {
+    more = validate_schema(object, old, *served.version->schema);
+  } else if (kind.resource() == kCustomResourceDefinitions) {
+    more = validate_crd(object, old);
+  } else if (subresource.empty()) {
+    more = validate_builtin(kind, object, old);
+  }
+  for (Cause& cause : more) causes.push_back(std::move(cause));
+  if (causes.empty()) return {};
+  return refuse(invalid(kind.group_kind(), name_of(object), std::move(causes)));
+}
+
+bool may_vanish(const Value& object) {
+  if (!is_deleting(object) || !finalizers_of(object).empty()) return false;
+  if (wire::int_at(object, "/metadata/deletionGracePeriodSeconds").value_or(0) > 0) return false;
+  const wire::Array* held = wire::array_at(object, "/spec/finalizers");
+  return wire::string_at(object, "/kind") != "Namespace" || held == nullptr || held->empty();
+}
+
+}  // namespace berth::sim::kube
