@@ -1,0 +1,189 @@
+#include "controllers/install/plan.h"
+
+#include <boost/json.hpp>
+
+#include "api/kind.h"
+#include "api/listener.h"
+#include "api/pod_ports.h"
+#include "api/port_pool.h"
+#include "base/encoding.h"
+
+namespace berth::controllers::install {
+namespace {
+
+using kube::ResourceType;
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
+constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
+constexpr int kWebhookTimeoutSeconds = 10;
+
+Object metadata(std::string_view name) {
+  return {{"name", name}, {"labels", Object{{kManagedByLabel, kManagedBy}}}};
+}
+
+Object client_config(const WebhookAddress& address, std::string_view path,
+                     const std::string& ca_bundle) {
+  Object out{{"caBundle", base64_encode(ca_bundle)}};
+  if (!address.url.empty()) {
+    out["url"] = address.url + std::string(path);
+  } else {
+    out["service"] = Object{{"namespace", address.service_namespace},
+                            {"name", address.service_name},
+                            {"path", path},
+                            {"port", address.service_port}};
+  }
+  return out;
+}
+
+Object rule(const std::string& group, const std::string& version, const std::string& resource,
+            Array operations) {
+  return {{"apiGroups", Array{Value(group)}},
+          {"apiVersions", Array{Value(version)}},
+          {"resources", Array{Value(resource)}},
+          {"operations", std::move(operations)},
+          {"scope", "Namespaced"}};
+}
+
+// Pods that ask for a port, in namespaces that allow it. `Fail`: a Pod without its port is of no
+// use to anybody.
+Object pod_ports_hook(const Settings& settings, const std::string& ca_bundle) {
+  const std::string has_annotation =
+      fmt::format("has(object.metadata.annotations) && '{}' in object.metadata.annotations",
+                  api::kPortPoolsAnnotation);
+  return {{"name", kPodPortsHook},
+          {"clientConfig", client_config(settings.webhooks, kPodPortsPath, ca_bundle)},
+          {"rules", Array{rule("", "v1", "pods", Array{"CREATE"})}},
+          {"namespaceSelector", Object{{"matchLabels", Object{{api::kInjectLabel, "true"}}}}},
+          {"matchConditions",
+           Array{Object{{"name", "asks-for-ports"}, {"expression", has_annotation}}}},
+          {"failurePolicy", "Fail"},
+          {"sideEffects", "NoneOnDryRun"},
+          {"reinvocationPolicy", "IfNeeded"},
+          {"timeoutSeconds", kWebhookTimeoutSeconds},
+          {"admissionReviewVersions", Array{"v1"}}};
+}
+
+Object port_pools_hook(const Settings& settings, const std::string& ca_bundle) {
+  const ResourceType& type = api::port_pool_kind().type;
+  return {{"name", kPortPoolsHook},
+          {"clientConfig", client_config(settings.webhooks, kPortPoolsPath, ca_bundle)},
+          {"rules", Array{rule(type.group, type.version, type.plural, Array{"CREATE", "UPDATE"})}},
+          {"failurePolicy", "Fail"},
+          {"sideEffects", "None"},
+          {"timeoutSeconds", kWebhookTimeoutSeconds},
+          {"admissionReviewVersions", Array{"v1"}}};
+}
+
+Value webhook_configuration(const ResourceType& type, Object hook) {
+  return Object{{"apiVersion", type.api_version()},
+                {"kind", type.kind},
+                {"metadata", metadata(kManagedBy)},
+                {"webhooks", Array{std::move(hook)}}};
+}
+
+Value priority_level(std::string_view name, int shares) {
+  const ResourceType& type = kube::types::kPriorityLevelConfiguration;
+  return Object{
+      {"apiVersion", type.api_version()},
+      {"kind", type.kind},
+      {"metadata", metadata(name)},
+      {"spec",
+       Object{{"type", "Limited"},
+              {"limited",
+               Object{{"nominalConcurrencyShares", shares},
+                      {"limitResponse", Object{{"type", "Queue"},
+                                               {"queuing", Object{{"queues", 16},
+                                                                  {"handSize", 4},
+                                                                  {"queueLengthLimit", 50}}}}}}}}}};
+}
+
+Object subject_of(const OurUser& us) {
+  if (!us.user.empty()) return {{"kind", "User"}, {"user", Object{{"name", us.user}}}};
+  return {{"kind", "ServiceAccount"},
+          {"serviceAccount",
+           Object{{"namespace", us.service_account_namespace}, {"name", us.service_account}}}};
+}
+
+Object flow_rule(const OurUser& us, Array verbs, Array groups, Array resources) {
+  return {{"subjects", Array{subject_of(us)}},
+          {"resourceRules", Array{Object{{"verbs", std::move(verbs)},
+                                         {"apiGroups", std::move(groups)},
+                                         {"resources", std::move(resources)},
+                                         {"clusterScope", true},
+                                         {"namespaces", Array{"*"}}}}}};
+}
+
+Value flow_schema(std::string_view name, std::string_view level, int precedence,
+                  Object rule_of_flow) {
+  const ResourceType& type = kube::types::kFlowSchema;
+  return Object{{"apiVersion", type.api_version()},
+                {"kind", type.kind},
+                {"metadata", metadata(name)},
+                {"spec", Object{{"priorityLevelConfiguration", Object{{"name", level}}},
+                                {"matchingPrecedence", precedence},
+                                {"distinguisherMethod", Object{{"type", "ByUser"}}},
+                                {"rules", Array{std::move(rule_of_flow)}}}}};
+}
+
+// The webhook writes to the server that is waiting for it: claims (patches of Listeners) must find
+// a seat while bulk work (everything else of ours) fills its own.
+void add_priority_levels(const OurUser& us, std::vector<Wanted>& out) {
+  const ResourceType& listeners = api::listener_kind().type;
+  const auto& level = kube::types::kPriorityLevelConfiguration;
+  const auto& flow = kube::types::kFlowSchema;
+  out.push_back({level, priority_level("berth-claims", 30)});
+  out.push_back({level, priority_level("berth-bulk", 20)});
+  out.push_back({flow, flow_schema("berth-claims", "berth-claims", 900,
+                                   flow_rule(us, Array{"patch"}, Array{Value(listeners.group)},
+                                             Array{Value(listeners.plural)}))});
+  out.push_back({flow, flow_schema("berth-bulk", "berth-bulk", 950,
+                                   flow_rule(us, Array{"*"}, Array{"*"}, Array{"*"}))});
+}
+
+bool is_satisfied_object(const Object& wanted, const Object& found) {
+  for (const auto& member : wanted) {
+    const Value* other = found.if_contains(member.key());
+    if (!other || !is_satisfied(member.value(), *other)) return false;
+  }
+  return true;
+}
+
+bool is_satisfied_array(const Array& wanted, const Array& found) {
+  if (wanted.size() != found.size()) return false;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!is_satisfied(wanted[i], found[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle) {
+  std::vector<Wanted> out;
+  for (const api::KindInfo* kind : api::all_kinds()) {
+    out.push_back({kube::types::kCustomResourceDefinition, api::crd_of(*kind)});
+  }
+  add_priority_levels(settings.identity, out);
+  if (ca_bundle.empty()) return out;
+  const auto& mutating = kube::types::kMutatingWebhookConfiguration;
+  const auto& validating = kube::types::kValidatingWebhookConfiguration;
+  out.push_back(
+      {validating, webhook_configuration(validating, port_pools_hook(settings, ca_bundle))});
+  out.push_back({mutating, webhook_configuration(mutating, pod_ports_hook(settings, ca_bundle))});
+  return out;
+}
+
+bool is_satisfied(const Value& wanted, const Value& found) {
+  if (wanted.is_object() && found.is_object())
+    return is_satisfied_object(wanted.get_object(), found.get_object());
+  if (wanted.is_array() && found.is_array())
+    return is_satisfied_array(wanted.get_array(), found.get_array());
+  if (wanted.is_number() && found.is_number())
+    return wanted.to_number<double>() == found.to_number<double>();
+  return wanted == found;
+}
+
+}  // namespace berth::controllers::install

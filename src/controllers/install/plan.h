@@ -1,0 +1,55 @@
+// What must be installed for Berth to work: CRDs, webhook configurations, API priority levels. Pure
+// functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/client/resource.h"
+#include "wire/value.h"
+
+namespace berth::controllers::install {
+
+// How the API server reaches our webhooks: a Service, or a URL when we run outside of the cluster.
+struct WebhookAddress {
+  std::string url{};  // "https://127.0.0.1:9443", no slash at the end
+  std::string service_namespace{};
+  std::string service_name{};
+  int service_port = 443;
+};
+
+// Who we are to the API server: whose requests the priority levels are for.
+struct OurUser {
+  std::string service_account_namespace{};
+  std::string service_account{};
+  std::string user{};  // when we do not run as a service account
+};
+
+struct Settings {
+  WebhookAddress webhooks;
+  OurUser identity;
+};
+
+struct Wanted {
+  kube::ResourceType type;
+  wire::Value object;
+
+  std::string name() const { return std::string(wire::string_at(object, "/metadata/name")); }
+};
+
+inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
+inline constexpr std::string_view kManagedBy = "berth";
+
+// Paths of the webhooks, for the configurations and for the router.
+inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
+inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
+
+// In the order of installation. Without a CA bundle the webhook configurations are left out: with a
+// wrong one they would refuse every Pod.
+std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle);
+
+// Everything in `wanted` is in `found`, which may have more: defaults of the server, fields of
+// others. Lists must have the same length.
+bool is_satisfied(const wire::Value& wanted, const wire::Value& found);
+
+}  // namespace berth::controllers::install

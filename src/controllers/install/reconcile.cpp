@@ -1,0 +1,138 @@
+#include "controllers/install/reconcile.h"
+
+#include <set>
+
+#include "base/log.h"
+
+namespace berth::controllers::install {
+namespace {
+
+constexpr Duration kEstablishedTimeout = std::chrono::seconds{30};
+constexpr Duration kEstablishedPoll = std::chrono::milliseconds{50};
+
+// Only that the object is there, and its version: the content is read when something has changed.
+struct Presence {
+  kube::ObjectMeta meta;
+};
+
+kube::Projection<Presence> presence_of(const kube::ResourceType& type) {
+  return {.type = type,
+          .selection = {.label_selector = fmt::format("{}={}", kManagedByLabel, kManagedBy)},
+          .from_json = [type](wire::JsonReader& reader, std::string_view text) -> Result<Presence> {
+            Presence object;
+            Result<> read =
+                kube::decode_object(reader, text, type, {}, object.meta, [](auto, auto) {});
+            if (!read) return pass(read);
+            return object;
+          }};
+}
+
+// Keys carry the resource in place of a namespace: all of these objects are cluster-scoped.
+kube::ObjectKey key_of(const kube::ResourceType& type, std::string_view name) {
+  return {type.plural, std::string(name)};
+}
+
+const kube::ResourceType* const kWatchedTypes[] = {
+    &kube::types::kCustomResourceDefinition, &kube::types::kMutatingWebhookConfiguration,
+    &kube::types::kValidatingWebhookConfiguration, &kube::types::kPriorityLevelConfiguration,
+    &kube::types::kFlowSchema};
+
+}  // namespace
+
+struct Installer::Watched {
+  std::vector<std::unique_ptr<kube::Informer<Presence>>> informers;
+};
+
+Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
+                     std::function<std::string()> ca_bundle, Random random,
+                     metrics::Registry* registry)
+    : client_(client),
+      settings_(std::move(settings)),
+      ca_bundle_(std::move(ca_bundle)),
+      controller_(tasks, {.name = "install", .registry = registry},
+                  [this](const Context& context, const kube::ObjectKey& key) {
+                    return reconcile(context, key);
+                  }),
+      watched_(std::make_unique<Watched>()) {
+  for (const kube::ResourceType* type : kWatchedTypes) {
+    auto informer = std::make_unique<kube::Informer<Presence>>(tasks, client, presence_of(*type),
+                                                               random.fork());
+    controller_.watch(informer->store(),
+                      [type](const kube::Change<Presence>& change, const auto& emit) {
+                        emit(key_of(*type, change.object().meta.name));
+                      });
+    watched_->informers.push_back(std::move(informer));
+  }
+}
+
+Installer::~Installer() = default;
+
+void Installer::add_to(kube::Manager& manager) {
+  for (const auto& informer : watched_->informers) manager.add(informer->core());
+  manager.add(controller_);
+  refresh();
+}
+
+void Installer::refresh() {
+  for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
+    controller_.queue().add(key_of(wanted.type, wanted.name()));
+  }
+}
+
+Result<> Installer::install(const Context& context) {
+  for (const Wanted& wanted : wanted_objects(settings_, "")) {
+    if (Result<> done = ensure(context, wanted); !done) return done;
+    if (wanted.type == kube::types::kCustomResourceDefinition) {
+      if (Result<> served = wait_established(context, wanted.name()); !served) return served;
+    }
+  }
+  return {};
+}
+
+Result<kube::Requeue> Installer::reconcile(const Context& context, const kube::ObjectKey& key) {
+  for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
+    if (key_of(wanted.type, wanted.name()) != key) continue;
+    if (Result<> done = ensure(context, wanted); !done) return pass(done);
+  }
+  return kube::Requeue{};
+}
+
+Result<> Installer::ensure(const Context& context, const Wanted& wanted) {
+  const std::string shown = wanted.type.kind + " " + wanted.name();
+  const Result<wire::Value> found = client_.get(context, wanted.type, {"", wanted.name()});
+  if (!found && found.error().code != Code::not_found) return fail(found.error());
+  if (found && is_satisfied(wanted.object, *found)) return {};
+
+  Result<wire::Value> written =
+      client_.patch(context, wanted.type, {"", wanted.name()}, kube::PatchType::apply,
+                    wanted.object, {.force = true});
+  if (!written)
+    return fail(error_of(written.error().code, "could not be installed")
+                    .about(shown)
+                    .because(written.error()));
+  log_info(found ? "updated" : "installed", {{"object", shown}});
+  return {};
+}
+
+Result<> Installer::wait_established(const Context& context, const std::string& crd) {
+  const Context bounded = context.within(kEstablishedTimeout);
+  for (;;) {
+    const Result<wire::Value> found =
+        client_.get(bounded, kube::types::kCustomResourceDefinition, {"", crd});
+    if (!found) return fail(found.error());
+    const wire::Array* conditions = wire::array_at(*found, "/status/conditions");
+    for (const wire::Value& condition : conditions ? *conditions : wire::Array{}) {
+      const bool established = wire::string_at(condition, "/type") == "Established";
+      if (established && wire::string_at(condition, "/status") == "True") return {};
+      if (wire::string_at(condition, "/type") == "NamesAccepted" &&
+          wire::string_at(condition, "/status") == "False") {
+        return fail(error_of(Code::conflict, "{}", wire::string_at(condition, "/message"))
+                        .about("CRD " + crd));
+      }
+    }
+    if (!sleep_for(bounded.tasks, kEstablishedPoll, bounded.stop) || bounded.expired())
+      return fail(bounded.end_error());
+  }
+}
+
+}  // namespace berth::controllers::install

@@ -1,0 +1,43 @@
+// File descriptors and addresses of TCP sockets, with errors as values. Not thread-safe beyond what
+// the kernel gives.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "model/port.h"
+
+namespace berth::edge {
+
+// Owns a file descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Fd();
+
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+// A non-blocking socket that listens there. Addresses are numeric; errors name the address.
+Result<Fd> listen_tcp(const model::Target& at);
+// A non-blocking socket whose connection is under way.
+Result<Fd> connect_tcp(const model::Target& to);
+// The next waiting connection, non-blocking; an invalid Fd when none waits.
+Fd accept_tcp(const Fd& listener);
+// What became of a connection under way: 0, or the errno.
+int pending_error(const Fd& fd);
+// Makes the close of this socket a reset, so that the peer learns that the stream did not end well.
+void close_with_reset(const Fd& fd);
+
+}  // namespace berth::edge
