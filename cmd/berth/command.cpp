@@ -1,0 +1,27 @@
+#include "command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+
+namespace berth::cmd {
+
+void add_output_option(CLI::App& command, Output& output) {
+  static const std::map<std::string, Output> kNames{{"text", Output::text}, {"json", Output::json}};
+  command.add_option("-o,--output", output, "text or json")
+      ->transform(CLI::CheckedTransformer(kNames));
+}
+
+void set_example(CLI::App& command, const std::string& example) {
+  command.footer("Example:\n  " + example);
+}
+
+int report(const Result<>& result) {
+  if (result) return 0;
+  const Error& error = result.error();
+  std::fprintf(stderr, "berth: %s\n", error.to_string().c_str());
+  const int code = traits_of(error.code).exit_code;
+  return code == 0 ? 1 : code;
+}
+
+}  // namespace berth::cmd

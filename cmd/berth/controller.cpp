@@ -1,0 +1,81 @@
+// `berth controller`
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/serve.h"
+#include "base/log.h"
+#include "base/threads.h"
+#include "command.h"
+#include "edge/tcp_forwarder.h"
+#include "environment.h"
+#include "net/curl_transport.h"
+
+namespace berth::cmd {
+namespace {
+
+struct Flags {
+  std::string kubeconfig;
+  std::string context;
+  std::string log_level = "info";
+  app::Config config;
+};
+
+Result<> run_controller(Flags flags) {
+  if (flags.log_level == "debug") set_log_level(LogLevel::debug);
+  std::stop_source stop;
+  const StopOnSignal on_signal(stop);
+  ThreadTasks tasks;
+  Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
+      kube::load_config(config_source(flags.kubeconfig, flags.context));
+  if (!cluster) return pass(cluster);
+  Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+  if (!edge) return pass(edge);
+
+  net::CurlTransport transport;
+  flags.config.identity = process_identity();
+  app::App app(tasks, transport, *cluster, flags.config, **edge, Random::from_entropy());
+  const Context context{.tasks = tasks, .stop = stop.get_token()};
+  return app::serve(app, flags.config, context, [](const app::Endpoints& endpoints) {
+    log_info("listening", {{"webhooks", endpoints.webhooks}, {"ops", endpoints.ops}});
+  });
+}
+
+}  // namespace
+
+void add_controller(CLI::App& root, Run& run) {
+  CLI::App* command =
+      root.add_subcommand("controller", "Run the controller on a Kubernetes cluster.");
+  const auto flags = std::make_shared<Flags>();
+  command->add_option("--kubeconfig", flags->kubeconfig,
+                      "Kubeconfig file; by default where kubectl looks.");
+  command->add_option("--context", flags->context, "Context of the kubeconfig.");
+  command->add_option("--namespace", flags->config.ns,
+                      "Namespace of the lease and the certificate.");
+  command->add_option("--webhook-address", flags->config.webhook_address,
+                      "Address to listen on for webhooks.");
+  command->add_option("--webhook-port", flags->config.webhook_port,
+                      "Port to listen on for webhooks; 0 for any.");
+  command->add_option(
+      "--webhook-service", flags->config.webhook_service,
+      "Service through which the API server calls us; without it, the address above.");
+  command->add_option("--ops-address", flags->config.ops_address,
+                      "Address of /livez, /readyz and /metrics.");
+  command->add_option("--ops-port", flags->config.ops_port, "Port of the same; 0 for any.");
+  command->add_option("--user", flags->config.user.user,
+                      "Our user name, when we do not run as a service account.");
+  command
+      ->add_option("--service-account", flags->config.user.service_account, "Our service account.")
+      ->default_val("berth");
+  command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
+                    "Elect a leader among replicas.");
+  command->add_option("--log-level", flags->log_level, "info or debug.")
+      ->check(CLI::IsMember({"info", "debug"}));
+  set_example(*command, "berth controller --kubeconfig ~/.kube/config --user admin");
+  command->callback([&run, flags] {
+    flags->config.user.service_account_namespace = flags->config.ns;
+    run = [flags] { return run_controller(*flags); };
+  });
+}
+
+}  // namespace berth::cmd

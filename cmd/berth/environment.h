@@ -1,0 +1,33 @@
+// The process's surroundings: environment variables, host name, signals. Only `cmd` looks at them.
+#pragma once
+
+#include <stop_token>
+#include <string>
+
+#include "kube/client/config.h"
+
+namespace berth::cmd {
+
+std::string environment(const char* name);
+// Where kubectl would look, with what the flags say on top.
+kube::ConfigSource config_source(const std::string& kubeconfig, const std::string& context);
+std::string temporary_folder();  // $TMPDIR, or /tmp
+std::string absolute_path(const std::string& path);
+// Host name and a random part.
+std::string process_identity();
+
+// Requests a stop when the process is told to end (SIGINT, SIGTERM). A second signal ends it at
+// once. One at a time.
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(std::stop_source& stop);
+  ~StopOnSignal();
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+ private:
+  struct Watcher;
+  Watcher* watcher_;
+};
+
+}  // namespace berth::cmd

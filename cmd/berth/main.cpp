@@ -1,0 +1,20 @@
+// The one binary: parses the command line and runs the command that was named.
+
+#include <CLI/CLI.hpp>
+
+#include "command.h"
+
+int main(int argc, char** argv) {
+  using namespace berth::cmd;
+  CLI::App root{"Berth gives every Pod its own address.", "berth"};
+  root.require_subcommand(1);
+  set_example(root, "berth playground");
+  Run run;
+  add_playground(root, run);
+  add_demo(root, run);
+  add_controller(root, run);
+  add_crds(root, run);
+  add_version(root, run);
+  CLI11_PARSE(root, argc, argv);
+  return report(run());
+}

@@ -1,0 +1,49 @@
+// The composition root: builds every part of the controller from a Config and the three seams, and
+// runs it.
+//
+// The binary gives it threads, curl and the edge load balancer; simulation gives it fibers, an
+// in-process API server and a model. Owns all parts; `admit` may be called by any task, the rest by
+// one.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "app/config.h"
+#include "base/context.h"
+#include "base/random.h"
+#include "kube/admission/certificate_keeper.h"
+#include "kube/client/config.h"
+#include "kube/runtime/health.h"
+#include "lb/forwarder.h"
+#include "net/transport.h"
+
+namespace berth::app {
+
+class App {
+ public:
+  App(Tasks& tasks, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
+      Config config, lb::Forwarder& forwarder, Random random);
+  ~App();
+
+  // What must be there before anything runs: the webhook's certificate and our CRDs.
+  Result<> prepare(const Context& context);
+  // Current after `prepare`; the callback hears of renewals.
+  std::shared_ptr<const kube::WebhookCertificate> certificate() const;
+  void on_certificate(std::function<void(const kube::WebhookCertificate&)> callback);
+  void set_webhook_address(controllers::install::WebhookAddress address);
+
+  // Blocks until the stop (success), or until leadership is lost.
+  Result<> run(const Context& context);
+
+  // The handler of the webhook server.
+  net::Reply admit(const net::Request& request, std::stop_token stop);
+  kube::Health& health();
+  bool leading() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace berth::app

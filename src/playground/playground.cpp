@@ -1,0 +1,208 @@
+#include "playground/playground.h"
+
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include "api/pod_ports.h"
+#include "app/serve.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "edge/tcp_forwarder.h"
+#include "kube/client/client.h"
+#include "kube/runtime/manager.h"
+#include "net/curl_transport.h"
+#include "sim/kube/https_frontend.h"
+#include "sim/workloads/loopback_node.h"
+#include "wire/yaml.h"
+
+namespace berth::playground {
+namespace {
+
+using wire::Value;
+
+constexpr Duration kStartTimeout = std::chrono::seconds{30};
+constexpr Duration kPoll = std::chrono::milliseconds{10};
+constexpr mode_t kOwnerOnly = 0600;  // it has a private key in it
+
+std::string annotation(const Value& pod, std::string_view key) {
+  return std::string(
+      wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key)));
+}
+
+Room room_of(const Value& pod) {
+  Room room{.pod = fmt::format("{}/{}", wire::string_at(pod, "/metadata/namespace"),
+                               wire::string_at(pod, "/metadata/name")),
+            .address = {},
+            .status = annotation(pod, api::kBindStatusAnnotation)};
+  const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
+  if (bindings && !bindings->empty()) {
+    room.address =
+        model::to_string(model::Target{bindings->front().address, bindings->front().port});
+  }
+  return room;
+}
+
+// "PortPool" of "networkextension.../v1" is served under "portpools": good for the kinds of a
+// playground's examples.
+kube::ResourceType type_of(const Value& document) {
+  const std::string version(wire::string_at(document, "/apiVersion"));
+  const std::size_t slash = version.find('/');
+  std::string kind(wire::string_at(document, "/kind"));
+  std::string plural = kind + "s";
+  for (char& c : plural) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return {.group = slash == std::string::npos ? "" : version.substr(0, slash),
+          .version = slash == std::string::npos ? version : version.substr(slash + 1),
+          .plural = std::move(plural),
+          .kind = std::move(kind),
+          .namespaced = !wire::string_at(document, "/metadata/namespace").empty()};
+}
+
+}  // namespace
+
+class Playground::Impl {
+ public:
+  Impl(Tasks& tasks, Options options)
+      : tasks_(tasks), options_(std::move(options)), node_manager_() {}
+
+  ~Impl() {
+    node_task_.reset();
+    app_task_.reset();
+    if (!options_.kubeconfig_path.empty()) (void)::unlink(options_.kubeconfig_path.c_str());
+  }
+
+  Result<> start(const Context& context) {
+    if (options_.cluster_kubeconfig.empty()) {
+      if (Result<> up = start_api_server(); !up) return up;
+    }
+    if (Result<> connected = connect(); !connected) return connected;
+    if (Result<> up = start_controller(); !up) return up;
+    start_node();
+    return wait_until_ready(context.within(kStartTimeout));
+  }
+
+  const std::string& kubeconfig_path() const { return options_.kubeconfig_path; }
+  kube::Client& client() { return *client_; }
+
+ private:
+  Result<> start_api_server() {
+    Result<std::unique_ptr<sim::kube::HttpsFrontend>> api = sim::kube::HttpsFrontend::start(
+        tasks_, {.port = options_.api_port, .transport = &transport_});
+    if (!api) return pass(api);
+    api_ = std::move(*api);
+    Result<std::string> kubeconfig = api_->kubeconfig("admin", {"system:masters"});
+    if (!kubeconfig) return pass(kubeconfig);
+    if (Result<> written = write_file(options_.kubeconfig_path, *kubeconfig, kOwnerOnly); !written)
+      return written;
+    return {};
+  }
+
+  Result<> connect() {
+    const bool embedded = options_.cluster_kubeconfig.empty();
+    const std::string& file = embedded ? options_.kubeconfig_path : options_.cluster_kubeconfig;
+    Result<std::shared_ptr<const kube::ClusterConfig>> cluster = kube::load_kubeconfig({file}, "");
+    if (!cluster) return pass(cluster);
+    cluster_ = std::move(*cluster);
+    client_ = std::make_unique<kube::Client>(transport_, cluster_);
+    return {};
+  }
+
+  Result<> start_controller() {
+    Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+    if (!edge) return pass(edge);
+    edge_ = std::move(*edge);
+    config_.identity = "playground";
+    config_.user.user = "admin";
+    app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_, *edge_,
+                                      Random::from_entropy());
+    app_task_ = tasks_.spawn("berth", [this](std::stop_token stop) {
+      const Context context{.tasks = tasks_, .stop = std::move(stop)};
+      if (const Result<> ran = app::serve(*app_, config_, context); !ran) {
+        log_error("the controller ended", {{"error", ran.error().to_string()}});
+      }
+    });
+    return {};
+  }
+
+  void start_node() {
+    node_ = std::make_unique<workloads::LoopbackNode>(tasks_, *client_, Random::from_entropy());
+    node_->add_to(node_manager_);
+    node_task_ = tasks_.spawn("node", [this](std::stop_token stop) {
+      const Context context{.tasks = tasks_, .stop = std::move(stop)};
+      if (const Result<> ran = node_manager_.run(context); !ran) {
+        log_error("the node ended", {{"error", ran.error().to_string()}});
+      }
+    });
+  }
+
+  // The webhook configuration comes last: once it is there, Pods are admitted.
+  Result<> wait_until_ready(const Context& context) {
+    for (;;) {
+      const auto found =
+          client_->get(context, kube::types::kMutatingWebhookConfiguration, {"", "berth"});
+      if (found) return {};
+      if (found.error().code != Code::not_found) return fail(found.error());
+      if (!sleep_for(tasks_, kPoll, context.stop) || context.expired())
+        return fail(context.end_error());
+    }
+  }
+
+  Tasks& tasks_;
+  const Options options_;
+  net::CurlTransport transport_;
+  std::unique_ptr<sim::kube::HttpsFrontend> api_;
+  std::shared_ptr<const kube::ClusterConfig> cluster_;
+  std::unique_ptr<kube::Client> client_;
+  std::unique_ptr<edge::TcpForwarder> edge_;
+  app::Config config_;
+  std::unique_ptr<app::App> app_;
+  kube::Manager node_manager_;
+  std::unique_ptr<workloads::LoopbackNode> node_;
+  std::unique_ptr<Task> app_task_;
+  std::unique_ptr<Task> node_task_;
+};
+
+Playground::Playground(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Playground::~Playground() = default;
+
+Result<std::unique_ptr<Playground>> Playground::start(const Context& context, Options options) {
+  auto impl = std::make_unique<Impl>(context.tasks, std::move(options));
+  if (Result<> started = impl->start(context); !started) return pass(started);
+  return std::unique_ptr<Playground>(new Playground(std::move(impl)));
+}
+
+const std::string& Playground::kubeconfig_path() const { return impl_->kubeconfig_path(); }
+
+Result<> Playground::create(const Context& context, std::string_view yaml) {
+  Result<std::vector<Value>> documents = wire::parse_yaml_documents(yaml);
+  if (!documents) return pass(documents);
+  for (const Value& document : *documents) {
+    const Result<Value> created = impl_->client().create(context, type_of(document), document);
+    if (!created && created.error().code != Code::already_exists) return fail(created.error());
+  }
+  return {};
+}
+
+Result<std::vector<Room>> Playground::rooms(const Context& context) {
+  Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
+  if (!pods) return pass(pods);
+  std::vector<Room> rooms;
+  for (const Value& pod : pods->items) {
+    if (!annotation(pod, api::kPortPoolsAnnotation).empty()) rooms.push_back(room_of(pod));
+  }
+  return rooms;
+}
+
+Result<Room> Playground::wait_for_room(const Context& context, const std::string& pod) {
+  for (;;) {
+    Result<std::vector<Room>> all = rooms(context);
+    if (!all) return pass(all);
+    for (const Room& room : *all) {
+      if (room.pod == pod && room.status == "Ready") return room;
+    }
+    if (!sleep_for(context.tasks, kPoll, context.stop) || context.expired())
+      return fail(context.end_error());
+  }
+}
+
+}  // namespace berth::playground

@@ -1,0 +1,51 @@
+// Everything in one process, on loopback, without root and without a cluster: the embedded API
+// server, the controller, the edge load balancer, and a node whose Pods answer.
+//
+// Owned by a command or a test. The destructor stops all parts and removes the kubeconfig file.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/context.h"
+#include "wire/value.h"
+
+namespace berth::playground {
+
+struct Options {
+  // Use this cluster instead of the embedded server: its API server must reach loopback.
+  std::string cluster_kubeconfig{};
+  std::string kubeconfig_path{};  // where the kubeconfig for kubectl is written
+  std::uint16_t api_port = 0;     // 0: any free one
+};
+
+// A room, as a person at the keyboard wants to know it.
+struct Room {
+  std::string pod;      // namespace/name
+  std::string address;  // "127.76.87.120:30004"; empty until it has one
+  std::string status;   // Ready or NotReady
+};
+
+class Playground {
+ public:
+  // Returns when the controller is ready to admit Pods.
+  static Result<std::unique_ptr<Playground>> start(const Context& context, Options options);
+  ~Playground();
+
+  const std::string& kubeconfig_path() const;
+  // As `kubectl create -f`: every document, in order. A namespace or pool that is there already is
+  // passed over.
+  Result<> create(const Context& context, std::string_view yaml);
+  // Pods that asked for a port.
+  Result<std::vector<Room>> rooms(const Context& context);
+  // Waits until the Pod's port leads to it.
+  Result<Room> wait_for_room(const Context& context, const std::string& pod);
+
+ private:
+  class Impl;
+  explicit Playground(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::playground
