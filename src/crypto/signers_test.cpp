@@ -12,7 +12,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Pair;
-using testing::StartsWith;
 
 const WallTime kSuiteTime = parse_rfc3339("2015-08-30T12:36:00Z").value();
 

@@ -1,9 +1,10 @@
 // The Kubernetes API as blocking calls over net::Transport. Thread-safe; owned by the composition
 // root.
 //
-// Status answers become errors (`kube/status.h`). Reads and answers that carry Retry-After are
-// tried again as the server asks; a write whose fate is unknown is never repeated blindly: the
-// caller gets `timeout` or `unavailable` and plans anew.
+// Status answers become errors (`kube/client/status.h`). Reads and answers that carry Retry-After
+// are tried again as the server asks; a write whose fate is unknown is never repeated blindly: the
+// caller gets `timeout` or `unavailable` and plans anew. `not_found` is said of objects alone: a
+// type that the server does not serve (a missing CRD) is `unsupported`.
 #pragma once
 
 #include <memory>
@@ -45,7 +46,7 @@ struct WriteOptions {
 };
 
 struct DeleteOptions {
-  std::string uid{};  // preconditions: empty for none
+  std::string uid{};  // preconditions: empty for none; one that fails is Code::precondition
   std::string resource_version{};
   std::string propagation = "Background";
   std::optional<int> grace_seconds{};
