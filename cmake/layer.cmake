@@ -1,10 +1,11 @@
-# A layer is a folder: its *.cpp are the library, its *_test.cpp the tests beside the code.
+# A layer is a folder: its *.cpp are the library, its *_test.cpp the tests beside the code. THREADS marks a layer whose
+# tests also run under ThreadSanitizer.
 #
 # A layer sees only the header roots of the layers it names, and what those re-export. Header roots are
 # symbolic links, one per layer, so an include that crosses a layer the wrong way does not compile.
 
 function(add_layer name)
-  cmake_parse_arguments(L "" "FOLDER" "DEPS;LIBS;PRIVATE_LIBS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(L "THREADS" "FOLDER" "DEPS;LIBS;PRIVATE_LIBS;TEST_LIBS" ${ARGN})
   if(NOT L_FOLDER)
     set(L_FOLDER ${name})
   endif()
@@ -33,36 +34,48 @@ function(add_layer name)
   target_include_directories(${name} ${scope} ${root})
   target_link_libraries(${name} ${scope} ${L_DEPS} ${L_LIBS})
 
+  set(labels unit)
+  if(L_THREADS)
+    list(APPEND labels threads)
+  endif()
   if(tests)
-    add_berth_test(${name}_test LABEL unit SOURCES ${tests} LIBS ${name} ${L_TEST_LIBS})
+    add_berth_test(${name}_test LABEL ${labels} SOURCES ${tests} LIBS ${name} ${L_TEST_LIBS})
   endif()
   if(prop_tests)
-    add_berth_test(${name}_prop_test LABEL unit SOURCES ${prop_tests} LIBS ${name} ${L_TEST_LIBS} rapidcheck)
+    add_berth_test(${name}_prop_test LABEL ${labels} SOURCES ${prop_tests} LIBS ${name} ${L_TEST_LIBS} rapidcheck)
   endif()
 endfunction()
 
-# A test executable. WHOLE runs it as one ctest entry, for suites that share an expensive fixture.
+# What stages build: `ninja tests_unit` makes every test of that label.
+function(add_to_stage name)
+  foreach(label ${ARGN})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${name})
+  endforeach()
+endfunction()
+
+# A test executable: one ctest entry, so that a suite can share an expensive fixture. Labels are the kinds of tests that
+# CONTRIBUTING lists; a suite that skips itself is reported as skipped, never as passed.
 function(add_berth_test name)
-  cmake_parse_arguments(T "WHOLE" "LABEL;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT" "LABEL;SOURCES;LIBS" ${ARGN})
   if(NOT BERTH_TESTS)
     return()
   endif()
   if(NOT T_TIMEOUT)
-    set(T_TIMEOUT 120)
+    set(T_TIMEOUT 300)
   endif()
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gmock GTest::gtest_main)
+  add_to_stage(${name} ${T_LABEL})
+  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set(environment
-      "BERTH_CONTROLPLANE_DIR=${BERTH_CONTROLPLANE_DIR};BERTH_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
-      "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp")
-  if(T_WHOLE)
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT}
-      ENVIRONMENT "${environment}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
-  else()
-    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${T_LABEL} TIMEOUT ${T_TIMEOUT} ENVIRONMENT "${environment}")
-  endif()
+      BERTH_CONTROLPLANE_DIR=${BERTH_CONTROLPLANE_DIR}
+      BERTH_SOURCE_DIR=${CMAKE_SOURCE_DIR}
+      TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp)
+  set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}
+    ENVIRONMENT "${environment}" SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
 endfunction()
 
 if(BERTH_TESTS)
