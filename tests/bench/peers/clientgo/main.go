@@ -29,6 +29,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // The helpers of client-go ask every 100 ms whether a cache is filled, too coarse for a measurement.
@@ -58,8 +59,8 @@ func main() {
 	var o options
 	flag.StringVar(&o.kubeconfig, "kubeconfig", os.Getenv("KUBECONFIG"), "path of a kubeconfig")
 	flag.StringVar(&o.resource, "resource", "pods", "pods, or group/version/resource")
-	flag.StringVar(&o.mode, "mode", "sync", "sync or watch-events")
-	flag.IntVar(&o.expect, "expect", 0, "watch-events: updates to wait for")
+	flag.StringVar(&o.mode, "mode", "sync", "sync, watch-events or workqueue")
+	flag.IntVar(&o.expect, "expect", 0, "watch-events: updates to wait for; workqueue: keys to work on")
 	flag.DurationVar(&o.timeout, "timeout", 10*time.Minute, "give up after this time")
 	flag.Parse()
 
@@ -72,6 +73,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if o.mode == "workqueue" {
+		return printJSON(measureWorkqueue(o.expect))
+	}
 	if o.mode != "sync" && o.mode != "watch-events" {
 		return fmt.Errorf("unknown mode %q", o.mode)
 	}
@@ -220,3 +224,28 @@ func (c *updateCounter) wait(ctx context.Context) (eventReport, error) {
 }
 
 func printJSON(report any) error { return json.NewEncoder(os.Stdout).Encode(report) }
+
+type queueReport struct {
+	PerSecond float64 `json:"per_second"`
+}
+
+// measureWorkqueue adds, takes and finishes keys on one goroutine, a thousand at a time.
+func measureWorkqueue(count int) queueReport {
+	const batch = 1000
+	queue := workqueue.NewTyped[string]()
+	keys := make([]string, batch)
+	for i := range keys {
+		keys[i] = "games/room-" + strconv.Itoa(i)
+	}
+	began := time.Now()
+	for done := 0; done < count; done += batch {
+		for _, key := range keys {
+			queue.Add(key)
+		}
+		for range keys {
+			key, _ := queue.Get()
+			queue.Done(key)
+		}
+	}
+	return queueReport{PerSecond: float64(count) / time.Since(began).Seconds()}
+}

@@ -1,0 +1,71 @@
+// A line of the table: ours beside the peer or the bound, measured in the same run. And how benches
+// get what they need.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace berth::testing {
+class ControlPlane;
+}
+
+namespace berth::bench {
+
+struct Line {
+  std::string name;
+  std::string what;  // what is compared with what
+  double ours = 0;
+  double other = 0;
+  std::string unit;
+  std::string better;  // "lower" or "higher"
+
+  double ratio() const { return other > 0 ? ours / other : 0; }
+};
+
+// What several benches share: the control plane, and the objects on it. Made when first asked for.
+class Environment {
+ public:
+  explicit Environment(std::filesystem::path own_program);
+  ~Environment();
+
+  Result<testing::ControlPlane*> control_plane();
+  // The folder of the Go peers; an error says why there is none.
+  Result<std::filesystem::path> peers() const;
+  const std::filesystem::path& own_program() const { return own_program_; }
+
+  // Objects that exist on the control plane, created once.
+  Result<> need_pods(int count);
+  Result<> need_rooms(int count);
+
+ private:
+  std::filesystem::path own_program_;
+  std::unique_ptr<testing::ControlPlane> control_plane_;
+  bool pods_ = false;
+  bool rooms_ = false;
+};
+
+// Runs a program that ends with one JSON line, and gives the line's numbers.
+Result<std::map<std::string, double>> numbers_from(const std::filesystem::path& program,
+                                                   std::vector<std::string> args);
+
+struct Bench {
+  std::vector<std::string> names;  // of the lines it gives
+  std::function<Result<std::vector<Line>>(Environment&)> run;
+};
+std::vector<Bench> all_benches();
+
+// The part of a bench that runs in a process of its own, for clean memory figures: `--child
+// sync|transfer|watch`.
+Result<> run_child(const std::string& mode, const std::string& resource,
+                   const std::string& kubeconfig, int expect);
+
+std::vector<Bench> sync_benches();
+std::vector<Bench> local_benches();
+
+}  // namespace berth::bench
