@@ -58,7 +58,7 @@ Result<> tell(Story& story, const Context& context, wire::Object& facts) {
 }
 
 Result<> run_demo(Output output) {
-  set_log_level(LogLevel::warn);
+  set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;

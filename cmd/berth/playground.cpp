@@ -65,7 +65,7 @@ Result<> watch_rooms(playground::Playground& play, const Context& context, Outpu
 }
 
 Result<> run_playground(const Flags& flags) {
-  set_log_level(LogLevel::warn);
+  set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;

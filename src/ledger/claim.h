@@ -30,7 +30,7 @@ enum class SlotState : std::uint8_t {
 std::string_view to_string(SlotState state);
 
 struct Claim {
-  int version = 1;        // of this format
+  int version = 1;          // of this format
   std::string token{};      // unique per admission
   std::string ns{};         // of the Pod
   std::string pod_name{};   // when bound

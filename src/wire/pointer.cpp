@@ -62,9 +62,8 @@ Result<std::vector<std::string>> pointer_steps(std::string_view pointer) {
 std::optional<std::size_t> array_index(std::string_view step) {
   if (step.empty() || (step.size() > 1 && step.front() == '0')) return std::nullopt;
   std::size_t index = 0;
-  const char* end = step.data() + step.size();
-  const auto [stop, error] = std::from_chars(step.data(), end, index);
-  if (error != std::errc{} || stop != end) return std::nullopt;
+  const auto [stop, error] = std::from_chars(step.begin(), step.end(), index);
+  if (error != std::errc{} || stop != step.end()) return std::nullopt;
   return index;
 }
 
@@ -78,13 +77,16 @@ Value* child_of(Value& parent, std::string_view step) {
 }
 
 bool remove_child(Value& parent, std::string_view step) {
-  if (child_of(parent, step) == nullptr) return false;
   if (Object* object = parent.if_object()) {
-    object->stable_erase(object->find(step));
-  } else {
-    Array& array = parent.get_array();
-    array.erase(array.begin() + static_cast<std::ptrdiff_t>(*array_index(step)));
+    const auto found = object->find(step);
+    if (found == object->end()) return false;
+    object->stable_erase(found);
+    return true;
   }
+  Array* array = parent.if_array();
+  const auto index = array_index(step);
+  if (array == nullptr || !index || *index >= array->size()) return false;
+  array->erase(array->begin() + static_cast<std::ptrdiff_t>(*index));
   return true;
 }
 

@@ -22,9 +22,8 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 template <class Number, class... Format>
 std::optional<Number> whole_number(std::string_view text, Format... format) {
   Number number{};
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number, format...);
-  if (error != std::errc{} || stop != end || text.empty()) return std::nullopt;
+  const auto [stop, error] = std::from_chars(text.begin(), text.end(), number, format...);
+  if (error != std::errc{} || stop != text.end()) return std::nullopt;
   return number;
 }
 
