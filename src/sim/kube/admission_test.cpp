@@ -125,12 +125,12 @@ TEST_F(Webhooks, ThatAreDownFailOrAreIgnored) {
 
 TEST_F(Webhooks, SeeOnlyWhatTheySelect) {
   hooks.responses["https://m"] = [](const wire::Value&) { return allow(); };
-  configure(
-      kMutating, "m", "https://m",
-      R"(,"namespaceSelector":{"matchLabels":{"ports":"on"}},)"
-      R"("objectSelector":{"matchExpressions":[{"key":"skip","operator":"DoesNotExist"}]},)"
-      R"("matchConditions":[{"name":"c","expression":"has(object.metadata.annotations) && )"
-      R"('pool' in object.metadata.annotations && object.metadata.annotations['pool'] != 'false'"}])");
+  configure(kMutating, "m", "https://m",
+            R"(,"namespaceSelector":{"matchLabels":{"ports":"on"}},)"
+            R"("objectSelector":{"matchExpressions":[{"key":"skip","operator":"DoesNotExist"}]},)"
+            R"("matchConditions":[{"name":"c","expression":"has(object.metadata.annotations) && )"
+            R"('pool' in object.metadata.annotations && )"
+            R"(object.metadata.annotations['pool'] != 'false'"}])");
   const auto create = [this](std::string_view ns, std::string_view metadata) {
     hooks.calls.clear();
     const Got made =

@@ -23,6 +23,11 @@ void default_to(Object& object, std::string_view key, Value value) {
   if (!object.contains(key)) object[key] = std::move(value);
 }
 
+std::string text_in(const Object& object, std::string_view key) {
+  const Value* value = object.if_contains(key);
+  return value != nullptr && value->is_string() ? std::string(value->get_string()) : std::string();
+}
+
 Object& object_in(Object& parent, std::string_view key) {
   Value& value = parent[key];
   if (!value.is_object()) value.emplace_object();
@@ -57,7 +62,7 @@ void default_container(Object& container) {
   default_to(container, "resources", Object{});
   default_to(container, "terminationMessagePath", "/dev/termination-log");
   default_to(container, "terminationMessagePolicy", "File");
-  const std::string_view image = wire::string_at(container, "/image");
+  const std::string image = text_in(container, "image");
   const std::size_t colon = image.rfind(':');
   const bool tagged = colon != std::string_view::npos &&
                       image.find('/', colon) == std::string_view::npos &&
@@ -161,7 +166,7 @@ void default_crd(Object& object) {
   Object& spec = object_in(object, "spec");
   default_to(spec, "conversion", Object{{"strategy", "None"}});
   Object& names = object_in(spec, "names");
-  const std::string kind(wire::string_at(names, "/kind"));
+  const std::string kind = text_in(names, "kind");
   if (kind.empty()) return;
   std::string singular = kind;
   for (char& c : singular) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;

@@ -21,7 +21,8 @@ constexpr std::string_view kSpecSchema = R"({
     "items":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],
       "items":{"type":"object","required":["name"],"properties":{"name":{"type":"string"},
         "v":{"type":"integer","default":7},
-        "w":{"type":"integer","x-kubernetes-validations":[{"rule":"self == oldSelf","message":"fixed"}]}}}},
+        "w":{"type":"integer","x-kubernetes-validations":[
+          {"rule":"self == oldSelf","message":"fixed"}]}}}},
     "set":{"type":"array","x-kubernetes-list-type":"set","items":{"type":"string"}}}})";
 
 std::string definition(std::string_view status_subresource = R"("subresources":{"status":{}},)") {
@@ -32,7 +33,8 @@ std::string definition(std::string_view status_subresource = R"("subresources":{
       "schema":{{"openAPIV3Schema":{{"type":"object","properties":{{"spec":{1},
       "status":{{"type":"object","properties":{{"phase":{{"type":"string"}}}}}}}}}}}}}},
       {{"name":"v1old","served":true,"storage":false,"deprecated":true,{0}
-      "schema":{{"openAPIV3Schema":{{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
+      "schema":{{"openAPIV3Schema":{{
+        "type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}}]}}}})",
       status_subresource, kSpecSchema);
 }
 
@@ -226,6 +228,7 @@ TEST_F(CustomKinds, GoWithTheirDefinition) {
       kPools,
       R"({"apiVersion":"ex.dev/v1","kind":"Pool","metadata":{"name":"b","finalizers":["x.y/z"]}})");
   const std::string url = path(kDefinitions, "/pools.ex.dev");
+  const Got watch = get(path(kPools, "?watch=1"));
   EXPECT_NE(remove(url).at("/metadata/deletionTimestamp"), "(none)");
   EXPECT_EQ(get(path(kPools, "/a")).status, 404);
   EXPECT_NE(get(path(kPools, "/b")).at("/metadata/deletionTimestamp"), "(none)");
@@ -233,6 +236,9 @@ TEST_F(CustomKinds, GoWithTheirDefinition) {
   patch(path(kPools, "/b"), R"({"metadata":{"finalizers":null}})");
   EXPECT_EQ(get(url).status, 404);
   EXPECT_EQ(get(kPools).text, "404 page not found\n");
+  const Events events = read_events(watch);
+  EXPECT_EQ(events.summary(), "ADDED a, ADDED b, DELETED a, MODIFIED b, DELETED b");
+  EXPECT_TRUE(events.ended);
 }
 
 TEST(Definitions, MustBeStructural) {

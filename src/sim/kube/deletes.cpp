@@ -136,6 +136,7 @@ void finish_definition(Core& core, const GroupResource& resource) REQUIRES(core.
   if (crd == nullptr || !is_deleting(*crd) || !core.storage.all(resource).empty()) return;
   core.remove(kCustomResourceDefinitions, name);
   core.kinds.remove(resource);
+  core.hub.close(resource);
 }
 
 std::optional<std::string> text_at(const Value& value, std::string_view pointer) {

@@ -113,11 +113,13 @@ TEST_F(HttpsFrontendTest, CallsWebhooksOfServices) {
                                                              {"response", std::move(response)}})};
       }).value();
   hook_url = fmt::format("http://127.0.0.1:{}", hook->port());
-  const net::Response made = call(
-      "POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-      R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","sideEffects":"None","admissionReviewVersions":["v1"],)"
-      R"("clientConfig":{"service":{"namespace":"x","name":"hook","path":"/check"}},)"
-      R"("rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["configmaps"]}]}]})");
+  const net::Response made =
+      call("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+           R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","sideEffects":"None",)"
+           R"("admissionReviewVersions":["v1"],)"
+           R"("clientConfig":{"service":{"namespace":"x","name":"hook","path":"/check"}},)"
+           R"("rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],)"
+           R"("resources":["configmaps"]}]}]})");
   ASSERT_EQ(made.status, 201) << made.body;
   const net::Response refused = call("POST", kConfigMapsUrl, R"({"metadata":{"name":"a"}})");
   EXPECT_NE(refused.body.find("denied the request: called /check?timeout=10s"), std::string::npos)

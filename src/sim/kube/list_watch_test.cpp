@@ -1,4 +1,5 @@
 // Lists and watches: selectors, pages, versions, bookmarks, and what happens when history is gone.
+#include "base/threads.h"
 #include "sim/kube/test_client.h"
 
 namespace berth::sim::kube {
@@ -53,9 +54,8 @@ TEST_F(Lists, SelectByFields) {
             "a,c,d");
   EXPECT_EQ(list("?fieldSelector=foo%3Dbar").at("/message"),
             R"("foo" is not a known field selector: only "metadata.name", "metadata.namespace")");
-  post(
-      kPods,
-      R"({"metadata":{"name":"p"},"spec":{"nodeName":"n","containers":[{"name":"c","image":"i"}]}})");
+  post(kPods, R"({"metadata":{"name":"p"},"spec":{"nodeName":"n",)"
+              R"("containers":[{"name":"c","image":"i"}]}})");
   EXPECT_EQ(names_of(get(path(kPods, "?fieldSelector=spec.nodeName%3Dn,status.phase%3DPending"))),
             "p");
   EXPECT_EQ(names_of(get(path(kPods, "?fieldSelector=spec.nodeName%3D"))), "");
@@ -216,6 +216,33 @@ TEST_F(Watches, OfReadersThatWentAwayAreForgotten) {
   watch.stream->abandon();
   server.tick(now + minutes{1});
   EXPECT_EQ(server.open_watches(), 0u);
+}
+
+TEST_F(Watches, KeepTheOrderOfManyWriters) {
+  constexpr int kWriters = 4;
+  constexpr int kEach = 50;
+  const Got watch = list("?watch=1&resourceVersion=" + std::to_string(server.resource_version()));
+  ThreadTasks tasks;
+  {
+    std::vector<std::unique_ptr<Task>> writers;
+    for (int w = 0; w < kWriters; ++w) {
+      writers.push_back(tasks.spawn("writer", [this, w](std::stop_token) {
+        for (int i = 0; i < kEach; ++i) {
+          const Got made = config_map(fmt::format("w{}-{}", w, i));
+          EXPECT_EQ(made.status, 201);
+        }
+      }));
+    }
+    for (const auto& writer : writers) writer->join();
+  }
+  std::uint64_t last = 0;
+  const Events events = read_events(watch);
+  for (const wire::Value& event : events.list) {
+    const std::string version(wire::string_at(event, "/object/metadata/resourceVersion"));
+    EXPECT_GT(std::stoull(version), last);
+    last = std::stoull(version);
+  }
+  EXPECT_EQ(events.list.size(), static_cast<std::size_t>(kWriters * kEach));
 }
 
 TEST(SlowReaders, LoseTheirWatchButNoEventInBetween) {

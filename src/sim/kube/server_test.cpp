@@ -223,10 +223,9 @@ TEST(Delete, HonoursPreconditions) {
   const std::string url = path(kConfigMaps, "/a");
   const Got uid = kube.remove(url, R"({"preconditions":{"uid":"nn"}})");
   EXPECT_EQ(uid.status, 409);
-  EXPECT_TRUE(
-      uid.at("/message")
-          .starts_with(
-              R"(Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (nn))"));
+  EXPECT_TRUE(uid.at("/message")
+                  .starts_with(R"(Operation cannot be fulfilled on ConfigMap "a": the UID in the )"
+                               "precondition (nn)"));
   EXPECT_EQ(kube.remove(url, R"({"preconditions":{"resourceVersion":"1"}})").status, 409);
   const Got gone = kube.remove(url);
   EXPECT_EQ(gone.status, 200);
@@ -294,10 +293,9 @@ TEST(Pods, GetDefaultsAndAreChecked) {
       "spec.containers[0].image: Required value]");
   const Got moved = kube.patch(path(kPods, "/p"), R"({"spec":{"nodeName":"n"}})");
   EXPECT_EQ(moved.status, 422);
-  EXPECT_TRUE(
-      moved.at("/message")
-          .starts_with(
-              R"(Pod "p" is invalid: spec: Forbidden: pod updates may not change fields other than)"));
+  EXPECT_TRUE(moved.at("/message")
+                  .starts_with(R"(Pod "p" is invalid: spec: Forbidden: pod updates may not change )"
+                               "fields other than"));
 }
 
 TEST(Pods, MustHaveObjectsWhereObjectsBelong) {

@@ -69,6 +69,14 @@ void WatchHub::close_all() {
   watches_.clear();
 }
 
+void WatchHub::close(const GroupResource& resource) {
+  watches_.remove_if([&](const Entry& entry) {
+    if (entry.watch->resource != resource) return false;
+    outbox_.push_back({.watch = entry.watch, .close = true});
+    return true;
+  });
+}
+
 void WatchHub::forget(const std::shared_ptr<const Watch>& watch) {
   watches_.remove_if([&watch](const Entry& entry) { return entry.watch == watch; });
 }

@@ -68,6 +68,8 @@ class WatchHub {
   void publish(const Change& change);
   void tick(WallTime now, std::uint64_t version);
   void close_all();
+  // Of a kind that is not served any more.
+  void close(const GroupResource& resource);
   // Readers that went away, or cannot keep up.
   void forget(const std::shared_ptr<const Watch>& watch);
   std::size_t size() const { return watches_.size(); }
