@@ -54,6 +54,34 @@ bool is_free(const api::Listener& listener) {
          kube::has(listener.meta.annotations, ledger::kClaimAnnotation) && is_applied(listener);
 }
 
+bool is_for(const api::Listener& listener, model::Protocol protocol) {
+  const auto its = model::parse_protocol(listener.spec.protocol);
+  return its && *its == protocol;
+}
+
+// `lost` slots were free when the others were looked at.
+Error exhausted(const SlotRequest& request, const std::vector<ListenerStore::Ptr>& slots,
+                std::size_t lost) {
+  constexpr std::size_t kNamedHolders = 3;
+  std::size_t all = 0;
+  std::size_t used = 0;
+  std::string holders;
+  for (const auto& slot : slots) {
+    if (!is_for(*slot, request.protocol)) continue;
+    ++all;
+    const auto claim = ledger::decode_claim(claim_text(*slot));
+    if (!claim || !*claim) continue;
+    if (used++ < kNamedHolders && !(*claim)->pod_name.empty()) {
+      holders += (holders.empty() ? ", by " : ", ") + (*claim)->ns + "/" + (*claim)->pod_name;
+    }
+  }
+  return error_of(Code::exhausted, "no free {} port: {} of {} in use{}",
+                  model::to_string(request.protocol), used + lost, all, holders)
+      .about("PortPool " + request.pool.to_string())
+      .with_hint(all == 0 ? "the pool does not exist or has no ports yet"
+                          : "raise endPort or add an item");
+}
+
 }  // namespace
 
 void add_indexes(ListenerStore& store) {
@@ -107,7 +135,10 @@ Result<std::vector<Slot>> Claimer::claim_all(const Context& context,
 
 Result<Slot> Claimer::peek(const SlotRequest& request) {
   const auto free = store_.by_index(kFreeSlotIndex, free_slot_key(request.pool, request.protocol));
-  if (free.empty()) return fail(exhausted(request));
+  if (free.empty()) {
+    return fail(
+        exhausted(request, store_.by_index(kPoolIndex, request.pool.to_string()), free.size()));
+  }
   return slot_of(*free.front(), "");
 }
 
@@ -128,10 +159,15 @@ Result<Slot> Claimer::claim_one(const Context& context, const SlotRequest& reque
   Result<Slot> slot = try_each(context, std::move(cached), text);
   if (slot || slot.error().code != Code::exhausted) return slot;
 
-  Result<std::vector<ListenerStore::Ptr>> live = list_free(context, request);
-  if (!live) return pass(live);
-  slot = try_each(context, std::move(*live), text);
-  if (!slot && slot.error().code == Code::exhausted) return fail(exhausted(request));
+  const Result<std::vector<ListenerStore::Ptr>> live = list_slots(context, request);
+  if (!live) return fail(live.error());
+  std::vector<ListenerStore::Ptr> free;
+  std::ranges::copy_if(*live, std::back_inserter(free), [&](const ListenerStore::Ptr& one) {
+    return is_free(*one) && is_for(*one, request.protocol);
+  });
+  const std::size_t lost = free.size();  // if none can be had, others were faster with these
+  slot = try_each(context, std::move(free), text);
+  if (!slot && slot.error().code == Code::exhausted) return fail(exhausted(request, *live, lost));
   return slot;
 }
 
@@ -155,8 +191,8 @@ Result<Slot> Claimer::try_each(const Context& context, std::vector<ListenerStore
   return fail(Code::exhausted, "no free slot");
 }
 
-Result<std::vector<ListenerStore::Ptr>> Claimer::list_free(const Context& context,
-                                                           const SlotRequest& request) {
+Result<std::vector<ListenerStore::Ptr>> Claimer::list_slots(const Context& context,
+                                                            const SlotRequest& request) {
   kube::ListOptions options{
       .ns = request.pool.ns,
       .label_selector = fmt::format("{}={},{}={}", kOwnerKindLabel, kPoolOwner, kOwnerNameLabel,
@@ -164,45 +200,28 @@ Result<std::vector<ListenerStore::Ptr>> Claimer::list_free(const Context& contex
   Result<kube::ListPage> page =
       client_.list_all(context, api::listener_kind().type, std::move(options));
   if (!page) return pass(page);
-  std::vector<ListenerStore::Ptr> free;
+  std::vector<ListenerStore::Ptr> slots;
   for (const Value& item : page->items) {
     Result<api::Listener> listener = api::decode_listener(item);
-    if (!listener || !is_free(*listener)) continue;
-    const auto protocol = model::parse_protocol(listener->spec.protocol);
-    if (protocol && *protocol == request.protocol) {
-      free.push_back(std::make_shared<const api::Listener>(std::move(*listener)));
-    }
+    if (listener) slots.push_back(std::make_shared<const api::Listener>(std::move(*listener)));
   }
-  return free;
+  return slots;
 }
 
-Error Claimer::exhausted(const SlotRequest& request) const {
-  const auto slots = store_.by_index(kPoolIndex, request.pool.to_string());
-  std::size_t used = 0;
-  std::string holders;
-  constexpr std::size_t kNamedHolders = 3;
-  for (const auto& listener : slots) {
-    const auto claim = ledger::decode_claim(claim_text(*listener));
-    if (!claim || !*claim) continue;
-    if (used++ < kNamedHolders && !(*claim)->pod_name.empty()) {
-      holders += (holders.empty() ? ", by " : ", ") + (*claim)->ns + "/" + (*claim)->pod_name;
-    }
+Result<> Claimer::swap(const Context& context, const api::Listener& listener,
+                       std::string_view claim, const api::ListenerSpec& spec) {
+  const std::string claim_path = annotation_pointer(ledger::kClaimAnnotation);
+  const Object before = api::encode(listener.spec);
+  const Object after = api::encode(spec);
+  // Not tested: that it is not being deleted. It may still be freed then.
+  Array patch{test(claim_path, Value(claim_text(listener))), test("/spec", before),
+              replace(claim_path, Value(claim)), replace("/spec", after)};
+  if (before != after) {
+    patch.push_back(
+        Object{{"op", "add"}, {"path", annotation_pointer(kAppliedAnnotation)}, {"value", ""}});
   }
-  return error_of(Code::exhausted, "no free {} port: {} of {} in use{}",
-                  model::to_string(request.protocol), used, slots.size(), holders)
-      .about("PortPool " + request.pool.to_string())
-      .with_hint(slots.empty() ? "the pool does not exist or has no ports yet"
-                               : "raise endPort or add an item");
-}
-
-Result<> Claimer::swap(const Context& context, const kube::ObjectKey& listener,
-                       std::string_view expected, std::string_view claim,
-                       const api::ListenerSpec& spec) {
-  Array patch = claim_patch(expected, claim);
-  patch.erase(patch.begin());  // a Listener that is being deleted may still be freed
-  patch.push_back(replace("/spec", api::encode(spec)));
-  Result<Value> written =
-      client_.patch(context, api::listener_kind().type, listener, kube::PatchType::json, patch);
+  Result<Value> written = client_.patch(context, api::listener_kind().type, listener.meta.key(),
+                                        kube::PatchType::json, patch);
   if (!written) return pass(written);
   remember(*written);
   return {};

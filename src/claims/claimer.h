@@ -52,19 +52,20 @@ class Claimer {
   // unbound, of that namespace and seconds old. Otherwise the token came with a copied manifest.
   bool is_recent_claim(std::string_view token, std::string_view ns, WallTime now) const;
 
-  // Replaces the claim and the spec of a Listener, provided that the claim is still `expected`; the
-  // empty text frees it. Code::precondition: it is not.
-  Result<> swap(const Context& context, const kube::ObjectKey& listener, std::string_view expected,
-                std::string_view claim, const api::ListenerSpec& spec);
+  // Replaces the claim and the spec of a Listener, provided that both are still as `listener` has
+  // them; the empty text frees it. Code::precondition: they are not. A spec that changes counts as
+  // not applied from then on, also when it goes back to an earlier one: somebody may be about to
+  // apply what lay in between.
+  Result<> swap(const Context& context, const api::Listener& listener, std::string_view claim,
+                const api::ListenerSpec& spec);
 
  private:
   Result<Slot> claim_one(const Context& context, const SlotRequest& request,
                          const ledger::Claim& claim);
   Result<Slot> try_each(const Context& context, std::vector<ListenerStore::Ptr> free,
                         const std::string& claim);
-  Result<std::vector<ListenerStore::Ptr>> list_free(const Context& context,
-                                                    const SlotRequest& request);
-  Error exhausted(const SlotRequest& request) const;
+  Result<std::vector<ListenerStore::Ptr>> list_slots(const Context& context,
+                                                     const SlotRequest& request);
   void remember(const wire::Value& listener);
   std::size_t start_offset(std::size_t count);
 

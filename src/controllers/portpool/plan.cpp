@@ -29,16 +29,22 @@ void add_slots(const api::PortPoolItem& item, model::Protocol protocol,
   }
 }
 
+Result<std::vector<api::PoolBinding>> bindings_of(const kube::Pod& pod) {
+  return api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
+}
+
+bool is_about(const api::PoolBinding& binding, const api::Listener& listener) {
+  return binding.port == listener.spec.port &&
+         binding.load_balancer_id == listener.spec.load_balancer_id &&
+         model::to_string(binding.protocol) == listener.spec.protocol;
+}
+
 // The port inside the Pod that this slot was asked for.
 std::optional<model::Port> container_port_of(const kube::Pod& pod, const api::Listener& listener) {
-  const auto bindings =
-      api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
+  const auto bindings = bindings_of(pod);
   if (!bindings) return std::nullopt;
   for (const api::PoolBinding& binding : *bindings) {
-    const bool same = binding.port == listener.spec.port &&
-                      binding.load_balancer_id == listener.spec.load_balancer_id &&
-                      model::to_string(binding.protocol) == listener.spec.protocol;
-    if (same) return binding.container_port;
+    if (is_about(binding, listener)) return binding.container_port;
   }
   return std::nullopt;
 }
@@ -60,6 +66,21 @@ std::optional<model::Target> target_for(const kube::Pod& pod, const api::Listene
   return model::Target{pod.ips.front(), *port};
 }
 
+api::ListenerSpec spec_for(const kube::Pod& pod, const api::Listener& listener) {
+  return with_target(listener.spec, target_for(pod, listener));
+}
+
+bool leads_to(const kube::Pod& pod, const api::Listener& listener) {
+  const api::ListenerSpec wanted = spec_for(pod, listener);
+  return wanted.target_group && api::encode(wanted) == api::encode(listener.spec) &&
+         claims::is_applied(listener);
+}
+
+bool belongs_to(const api::Listener& listener, const kube::Pod& pod) {
+  const auto claim = ledger::decode_claim(claims::claim_text(listener));
+  return claim && *claim && (*claim)->pod_uid == pod.meta.uid;
+}
+
 SlotStep free_it(const api::Listener& listener) {
   return {.swap = SlotStep::Swap{.claim = "", .spec = with_target(listener.spec, std::nullopt)}};
 }
@@ -68,8 +89,7 @@ SlotStep bind_it(const api::Listener& listener, const ledger::Claim& claim, cons
   ledger::Claim bound = claim;
   bound.pod_name = pod.meta.name;
   bound.pod_uid = pod.meta.uid;
-  return {.swap = SlotStep::Swap{.claim = ledger::encode(bound),
-                                 .spec = with_target(listener.spec, target_for(pod, listener))}};
+  return {.swap = SlotStep::Swap{.claim = ledger::encode(bound), .spec = spec_for(pod, listener)}};
 }
 
 SlotStep step_of_claimed(const api::Listener& listener, const ledger::Claim& claim,
@@ -87,13 +107,12 @@ SlotStep step_of_bound(const api::Listener& listener, const ledger::Claim& claim
   if (!same_pod) return view.certain ? free_it(listener) : SlotStep{.check_pod_is_gone = true};
   if (view.pod->finished()) return free_it(listener);
 
-  api::ListenerSpec wanted = with_target(listener.spec, target_for(*view.pod, listener));
+  api::ListenerSpec wanted = spec_for(*view.pod, listener);
   if (api::encode(wanted) != api::encode(listener.spec)) {
     return {.swap = SlotStep::Swap{.claim = ledger::encode(claim), .spec = std::move(wanted)}};
   }
-  const bool leads_to_pod = wanted.target_group && claims::is_applied(listener);
   const bool told = kube::get(view.pod->meta.annotations, api::kBindStatusAnnotation) == kReady;
-  return {.announce_ready = leads_to_pod && !told};
+  return {.announce_ready = leads_to(*view.pod, listener) && !told};
 }
 
 api::PortPoolItemStatus item_status(const api::PortPoolItem& item, std::size_t wanted,
@@ -157,6 +176,17 @@ api::PortPoolStatus pool_status(
     if (status.pool_items.back().status != kReady) status.status = std::string(kNotReady);
   }
   return status;
+}
+
+bool all_lead_to(const kube::Pod& pod,
+                 const std::vector<std::shared_ptr<const api::Listener>>& slots) {
+  const auto bindings = bindings_of(pod);
+  if (!bindings) return false;
+  return std::ranges::all_of(*bindings, [&](const api::PoolBinding& binding) {
+    return std::ranges::any_of(slots, [&](const auto& slot) {
+      return is_about(binding, *slot) && belongs_to(*slot, pod) && leads_to(pod, *slot);
+    });
+  });
 }
 
 Result<SlotStep> next_step(const api::Listener& listener, const ledger::Claim* claim,

@@ -35,7 +35,8 @@ struct SlotStep {
     api::ListenerSpec spec;
   };
   std::optional<Swap> swap{};
-  // The Pod's port leads to it: tell it so.
+  // The slot leads to its Pod, which was not told yet. It is told when all of its slots do: see
+  // `all_lead_to`.
   bool announce_ready = false;
   // Nothing yet; look again then.
   std::optional<Duration> wait{};
@@ -53,5 +54,9 @@ struct PodView {
 // `claim` is null for a free slot.
 Result<SlotStep> next_step(const api::Listener& listener, const ledger::Claim* claim,
                            const PodView& view, WallTime now);
+
+// Whether every port that the Pod was told of leads to it; `slots` are those that it has claimed.
+bool all_lead_to(const kube::Pod& pod,
+                 const std::vector<std::shared_ptr<const api::Listener>>& slots);
 
 }  // namespace berth::controllers::portpool

@@ -88,10 +88,7 @@ PortPoolControllers::PortPoolControllers(Tasks& tasks, kube::Client& client, Cac
     if (token.empty()) return;
     for (const auto& slot : caches_.listeners.by_index(claims::kTokenIndex, token))
       emit(slot->meta.key());
-    for (const auto& slot :
-         caches_.listeners.by_index(claims::kPodIndex, pod.meta.key().to_string())) {
-      emit(slot->meta.key());
-    }
+    for (const auto& slot : slots_of(pod)) emit(slot->meta.key());
   });
   forwarding_.watch(caches_.listeners,
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
@@ -161,16 +158,19 @@ Result<Requeue> PortPoolControllers::reconcile_slot(const Context& context, cons
   }
   if (!step) return pass(step);
   if (step->swap) {
-    Result<> swapped = claimer_.swap(context, key, claims::claim_text(*listener), step->swap->claim,
-                                     step->swap->spec);
+    Result<> swapped = claimer_.swap(context, *listener, step->swap->claim, step->swap->spec);
     // Somebody else moved it on: its change comes through the cache and brings this key back.
     const Code code = swapped ? Code::internal : swapped.error().code;
     if (!swapped && code != Code::precondition && code != Code::not_found) return pass(swapped);
   }
-  if (step->announce_ready) {
+  if (step->announce_ready && all_lead_to(*view->pod, slots_of(*view->pod))) {
     if (Result<> told = announce_ready(context, *view->pod); !told) return pass(told);
   }
   return Requeue{.after = step->wait};
+}
+
+std::vector<claims::ListenerStore::Ptr> PortPoolControllers::slots_of(const kube::Pod& pod) const {
+  return caches_.listeners.by_index(claims::kPodIndex, pod.meta.key().to_string());
 }
 
 // By name once the claim is bound, by token before. `certain` asks the server instead of the cache.

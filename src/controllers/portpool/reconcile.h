@@ -43,6 +43,8 @@ class PortPoolControllers {
   Result<> write_pool_status(const Context& context, const api::PortPool& pool);
 
   Result<kube::Requeue> reconcile_slot(const Context& context, const kube::ObjectKey& key);
+  // The slots that a claim binds to a Pod of this name.
+  std::vector<claims::ListenerStore::Ptr> slots_of(const kube::Pod& pod) const;
   Result<PodView> find_pod(const Context& context, const ledger::Claim& claim, bool certain);
   Result<> announce_ready(const Context& context, const kube::Pod& pod);
 

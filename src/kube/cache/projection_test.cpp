@@ -315,6 +315,7 @@ TEST(WatchEvent, WhatIsNoEventIsAnError) {
   wire::JsonReader reader;
   EXPECT_FALSE(decode_watch_event(Encoding::json, reader, R"({"type":"ADDED","object":{)"));
   EXPECT_FALSE(decode_watch_event(Encoding::json, reader, "[]"));
+  EXPECT_FALSE(decode_watch_event(Encoding::json, reader, R"({"type":"ADDED"})"));
   EXPECT_FALSE(decode_watch_event(Encoding::protobuf, reader, "\x0a\x7f"));
   EXPECT_FALSE(decode_watch_event(Encoding::protobuf, reader, proto_bytes(1, "ADDED")));
   const auto unknown = decode_watch_event(Encoding::json, reader, R"({"type":"X","object":{}})");

@@ -19,6 +19,12 @@ bool refuses_version(const Error& error) {
   return error.code == Code::expired || error.code == Code::too_new;
 }
 
+// What a list that named a version may have been refused for. A version too new for the server is a
+// 504, and where its cause cannot be read, no more than a `timeout` is known.
+bool may_refuse_version(const Error& error) {
+  return refuses_version(error) || error.code == Code::timeout;
+}
+
 // The server is down or busy: a list would only add to that, and nothing is lost by asking again.
 bool may_watch_again(const Error& error) {
   return error.code == Code::unavailable || error.code == Code::throttled;
@@ -125,8 +131,11 @@ Result<> Reflector::list(const Context& context) {
     consistent = consistent || wanted_ > applied_;
   }
   const Instant started = context.tasks.now();
-  auto listed = list_at(context, consistent ? "" : std::to_string(target_.seen()));
-  if (!listed && refuses_version(listed.error())) {
+  const ResourceVersion seen = target_.seen();
+  auto listed = list_at(context, consistent ? "" : std::to_string(seen));
+  const bool named_version = !consistent && seen != 0;
+  if (!listed &&
+      (named_version ? may_refuse_version(listed.error()) : refuses_version(listed.error()))) {
     consistent = true;
     listed = list_at(context, "");
   }

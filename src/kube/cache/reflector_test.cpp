@@ -153,6 +153,16 @@ TEST_F(ReflectorTest, ABrokenStreamThatLivedIsFollowedAtOnce) {
   EXPECT_EQ(server.opened_at()[2], broke);
 }
 
+TEST_F(ReflectorTest, AStreamThatEndsInsideAnEventIsFollowedByAnotherAndNoList) {
+  list_then_watch(10, {});
+  server.push({.chunks = {event("ADDED", pod("a", 11))}, .end = End::open});
+  server.feed(event("ADDED", pod("a", 11)).substr(0, 40));
+  server.end(End::well);
+  run_until_opened(3);
+  EXPECT_THAT(server.opened()[2], HasSubstr("resourceVersion=10&watch=true"));
+  EXPECT_THAT(changes, ElementsAre("+a"));
+}
+
 TEST_F(ReflectorTest, ASilentStreamIsOpenedAgain) {
   list_then_watch(10, {});
   const Instant before = tasks.now();
@@ -232,6 +242,19 @@ TEST_F(ReflectorTest, AListVersionThatTheServerDoesNotHaveYetIsAskedForAtLatest)
   run_until_opened(5);
   EXPECT_EQ(server.opened()[3], "/api/v1/pods?limit=500");
   EXPECT_EQ(server.opened_at()[3], server.opened_at()[2]);
+}
+
+TEST_F(ReflectorTest, AListVersionRefusedInWordsThatNobodyReadsIsAskedForAtLatestToo) {
+  list_then_watch(10, {});
+  server.push({.status = 504,
+               .chunks = {proto_document("Status", proto_bytes(4, "Timeout"))},
+               .content_type = "application/vnd.kubernetes.protobuf"});
+  server.push({.chunks = {pod_list(20, {})}});
+  server.push({.end = End::open});
+  server.feed(event("ERROR", status_object(403, "Forbidden")));
+  run_until_opened(5);
+  EXPECT_EQ(server.opened()[2], "/api/v1/pods?resourceVersion=10");
+  EXPECT_EQ(server.opened()[3], "/api/v1/pods?limit=500");
 }
 
 TEST_F(ReflectorTest, AWatchThatEndsAtOnceAndEmptyIsNotRepeatedInATightLoop) {

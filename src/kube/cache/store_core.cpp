@@ -45,80 +45,93 @@ struct ByKey {
 
 using ObjectSet = boost::unordered_flat_set<Object, ByKey, ByKey>;
 
-// The objects under one index key. Most keys have one or a few; a set would cost them more than it
-// saves.
-class Bucket {
+// The objects of one or, when their hashes are equal, several keys of an index. Most have one or a
+// few objects, and a set would cost them more than it saves.
+struct Bucket {
+  struct Many {
+    ObjectSet objects;
+    std::string key;
+    bool pure;  // every object is here because of `key`
+  };
+
+  static constexpr std::size_t kFew = 16;
+
+  bool empty() const { return many ? many->objects.empty() : few.empty(); }
+
+  std::vector<Object> few;
+  std::unique_ptr<Many> many;
+};
+
+// Small buckets do not keep their key: a lookup asks the index function again whether an object
+// really has it.
+class Index {
  public:
+  Index(std::string index_name, StoreCore::IndexFunction keys_of)
+      : name(std::move(index_name)), keys_of_(std::move(keys_of)) {}
+
+  std::string name;
+
   void insert(const Object& object, const ByKey& by_key) {
-    if (many_) {
-      many_->insert(object);
-      return;
-    }
-    if (position_of(object) != few_.end()) return;
-    few_.push_back(object);
-    if (few_.size() <= kFew) return;
-    many_ = std::make_unique<ObjectSet>(0, by_key, by_key);
-    many_->insert(few_.begin(), few_.end());
-    few_ = {};
+    keys_of_(object.get(),
+             [&](std::string_view key) { insert(buckets_[hash_of(key)], key, object, by_key); });
   }
 
   void erase(const Object& object) {
-    if (many_) {
-      many_->erase(object);
-      return;
-    }
-    const auto at = position_of(object);
-    if (at == few_.end()) return;
-    *at = std::move(few_.back());
-    few_.pop_back();
+    keys_of_(object.get(), [&](std::string_view key) {
+      const auto at = buckets_.find(hash_of(key));
+      if (at == buckets_.end()) return;
+      Bucket& bucket = at->second;
+      if (bucket.many) {
+        bucket.many->objects.erase(object);
+      } else {
+        std::erase(bucket.few, object);
+      }
+      if (bucket.empty()) buckets_.erase(at);
+    });
   }
 
-  bool empty() const { return many_ ? many_->empty() : few_.empty(); }
-
-  void visit(StoreCore::Visitor visitor) const {
-    for (const Object& object : few_) visitor(object);
-    if (many_) {
-      for (const Object& object : *many_) visitor(object);
+  void visit(std::string_view key, StoreCore::Visitor visitor) const {
+    const auto at = buckets_.find(hash_of(key));
+    if (at == buckets_.end()) return;
+    for (const Object& object : at->second.few) {
+      if (has_key(object, key)) visitor(object);
+    }
+    const auto& many = at->second.many;
+    if (!many) return;
+    const bool sure = many->pure && many->key == key;
+    for (const Object& object : many->objects) {
+      if (sure || has_key(object, key)) visitor(object);
     }
   }
 
  private:
-  static constexpr std::size_t kFew = 16;
-
-  std::vector<Object>::iterator position_of(const Object& object) {
-    return std::find(few_.begin(), few_.end(), object);
-  }
-
-  std::vector<Object> few_;
-  std::unique_ptr<ObjectSet> many_;
-};
-
-// Keys are kept as hashes only; a lookup asks the index function again whether an object really has
-// the key.
-struct Index {
-  std::string name;
-  StoreCore::IndexFunction keys_of;
-  boost::unordered_flat_map<std::size_t, Bucket> buckets{};
-
   static std::size_t hash_of(std::string_view key) { return std::hash<std::string_view>{}(key); }
 
-  void insert(const Object& object, const ByKey& by_key) {
-    keys_of(object.get(),
-            [&](std::string_view key) { buckets[hash_of(key)].insert(object, by_key); });
+  void insert(Bucket& bucket, std::string_view key, const Object& object, const ByKey& by_key) {
+    if (bucket.many) {
+      bucket.many->pure = bucket.many->pure && bucket.many->key == key;
+      bucket.many->objects.insert(object);
+      return;
+    }
+    auto& few = bucket.few;
+    if (std::find(few.begin(), few.end(), object) != few.end()) return;
+    few.push_back(object);
+    if (few.size() <= Bucket::kFew) return;
+    const bool pure =
+        std::all_of(few.begin(), few.end(), [&](const Object& o) { return has_key(o, key); });
+    bucket.many = std::make_unique<Bucket::Many>(
+        Bucket::Many{ObjectSet(few.begin(), few.end(), 0, by_key, by_key), std::string(key), pure});
+    few = {};
   }
-  void erase(const Object& object) {
-    keys_of(object.get(), [&](std::string_view key) {
-      const auto at = buckets.find(hash_of(key));
-      if (at == buckets.end()) return;
-      at->second.erase(object);
-      if (at->second.empty()) buckets.erase(at);
-    });
-  }
+
   bool has_key(const Object& object, std::string_view wanted) const {
     bool found = false;
-    keys_of(object.get(), [&](std::string_view key) { found = found || key == wanted; });
+    keys_of_(object.get(), [&](std::string_view key) { found = found || key == wanted; });
     return found;
   }
+
+  StoreCore::IndexFunction keys_of_;
+  boost::unordered_flat_map<std::size_t, Bucket> buckets_;
 };
 
 }  // namespace
@@ -146,7 +159,7 @@ StoreCore::~StoreCore() = default;
 void StoreCore::add_index(std::string name, IndexFunction keys_of) {
   const MutexLock lock(mu_);
   assert(tables_->objects.empty());
-  tables_->indexes.push_back({.name = std::move(name), .keys_of = std::move(keys_of)});
+  tables_->indexes.emplace_back(std::move(name), std::move(keys_of));
 }
 
 void StoreCore::on_change(Handler handler) { handlers_.push_back(std::move(handler)); }
@@ -171,11 +184,7 @@ void StoreCore::visit_index(std::string_view index, std::string_view key, Visito
   const auto at =
       std::find_if(indexes.begin(), indexes.end(), [&](const Index& i) { return i.name == index; });
   assert(at != indexes.end() && "no index of that name was added");
-  const auto bucket = at->buckets.find(Index::hash_of(key));
-  if (bucket == at->buckets.end()) return;
-  bucket->second.visit([&](const Object& object) {
-    if (at->has_key(object, key)) visit(object);
-  });
+  at->visit(key, visit);
 }
 
 std::size_t StoreCore::size() const {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
+#include "base/threads.h"
+
 namespace berth::kube {
 namespace {
 
@@ -227,6 +231,47 @@ TEST_F(StoreTest, AHandlerMayWriteAndOrderIsKept) {
   });
   store.put(thing("a", 11));
   EXPECT_THAT(changes, ElementsAre("- > a/u1@11", "- > b/u1@12"));
+}
+
+// Run under ThreadSanitizer, too.
+TEST_F(StoreTest, WritersAndReadersOnSeveralTasks) {
+  sync({}, 1);
+  std::map<std::string, ResourceVersion> told;
+  bool in_order = true;
+  store.on_change([&](const Change<Thing>& change) {
+    ResourceVersion& last = told[change.object().meta.name];
+    in_order = in_order && (change.before ? change.before->meta.resource_version : 0) == last;
+    last = change.after ? change.after->meta.resource_version : 0;
+  });
+  constexpr int kWriters = 4;
+  constexpr ResourceVersion kLast = 500;
+  ThreadTasks tasks;
+  std::vector<std::unique_ptr<Task>> running;
+  for (int writer = 0; writer < kWriters; ++writer) {
+    running.push_back(tasks.spawn("writer", [&, writer](std::stop_token) {
+      for (ResourceVersion version = 2; version <= kLast; ++version) {
+        const auto name = static_cast<char>('a' + (version + static_cast<unsigned>(writer)) % 3);
+        store.put(thing(std::string(1, name), version, "u1", "n1"));
+        if (writer == 0) store.advance(version);
+      }
+    }));
+  }
+  running.push_back(tasks.spawn("reader", [&](std::stop_token stop) {
+    while (!stop.stop_requested()) {
+      for (const auto& object : store.by_index("node", "n1")) (void)object->meta.name.size();
+      (void)store.all();
+      (void)store.seen();
+    }
+  }));
+  for (int writer = 0; writer < kWriters; ++writer)
+    running[static_cast<std::size_t>(writer)]->join();
+  running.clear();
+  EXPECT_TRUE(in_order);
+  EXPECT_EQ(store.seen(), kLast);
+  for (const auto& object : store.all()) {
+    EXPECT_EQ(told[object->meta.name], object->meta.resource_version);
+  }
+  EXPECT_EQ(told.size(), 3u);
 }
 
 }  // namespace

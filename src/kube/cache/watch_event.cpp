@@ -38,6 +38,7 @@ Result<WatchEvent> decode_json(wire::JsonReader& reader, std::string_view messag
   auto known = type_of(type);
   if (!known) return pass(known);
   event.type = *known;
+  if (event.object.empty()) return fail(Code::invalid, "a watch event has no object");
   return event;
 }
 

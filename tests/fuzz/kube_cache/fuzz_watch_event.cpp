@@ -1,6 +1,7 @@
 // A watch stream of any bytes, in either encoding: events and errors, never more. The first byte
 // chooses the encoding.
 #include "check.h"
+#include "kept_text.h"
 #include "kube/cache/projection.h"
 #include "kube/cache/watch_event.h"
 

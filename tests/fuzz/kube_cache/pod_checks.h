@@ -2,6 +2,7 @@
 #pragma once
 
 #include "check.h"
+#include "kept_text.h"
 #include "kube/cache/pod.h"
 
 namespace berth::fuzz {

@@ -1,0 +1,116 @@
+#include "sim/world/cluster.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <cctype>
+
+#include "kube/client/status.h"
+#include "wire/yaml.h"
+
+namespace berth::world {
+namespace {
+
+using wire::Value;
+
+constexpr Duration kTick = std::chrono::seconds{1};
+
+std::string collection_path(const Value& object) {
+  const std::string version(wire::string_at(object, "/apiVersion"));
+  std::string plural(wire::string_at(object, "/kind"));
+  std::ranges::transform(plural, plural.begin(),
+                         [](char c) { return static_cast<char>(std::tolower(c)); });
+  plural += 's';
+  const std::string_view ns = wire::string_at(object, "/metadata/namespace");
+  const std::string root = version.find('/') == std::string::npos ? "/api/" : "/apis/";
+  return root + version + (ns.empty() ? "" : fmt::format("/namespaces/{}", ns)) + "/" + plural;
+}
+
+Result<Value> document_of(const net::Reply& reply) {
+  if (reply.status >= 300)
+    return fail(berth::kube::error_from_response(reply.status, reply.headers, reply.body));
+  return wire::parse_json(reply.body);
+}
+
+}  // namespace
+
+net::Request request_of(const std::string& method, const std::string& path, const Value& body) {
+  net::Request request{.method = method, .url = path};
+  request.headers.set("Content-Type",
+                      method == "PATCH" ? "application/merge-patch+json" : "application/json");
+  if (!body.is_null()) request.body = wire::to_json(body);
+  return request;
+}
+
+Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
+    : kernel_(seed, options.kernel),
+      link_(options.link),
+      server_(std::make_unique<sim::kube::Server>(
+          sim::kube::ServerOptions{.seed = seed,
+                                   .history_changes = options.history_changes,
+                                   .webhooks = options.webhooks},
+          kernel_.wall_time())),
+      desk_(kernel_, *server_) {
+  play("tick", [this](std::stop_token stop) {
+    while (pause(kTick, stop)) server_->tick(kernel_.wall_time());
+  });
+}
+
+Cluster::~Cluster() = default;
+
+std::unique_ptr<net::Transport> Cluster::connect(sim::Process& process) {
+  return std::make_unique<SimTransport>(process, desk_, link_);
+}
+
+void Cluster::play(std::string name, std::function<void(std::stop_token)> body) {
+  chores_.push_back(kernel_.world().spawn(std::move(name), std::move(body)));
+}
+
+bool Cluster::pause(Duration span, std::stop_token stop) {
+  return sleep_for(kernel_.world(), span, std::move(stop));
+}
+
+Result<Value> Cluster::ask(const std::string& method, const std::string& path, const Value& body) {
+  const auto answered = kernel_.world().signal();
+  const auto exchange = desk_.accept(request_of(method, path, body));
+  exchange->wake = answered.get();
+  while (!exchange->done && !kernel_.failure()) {
+    (void)kernel_.world().wait(*answered, kernel_.now() + kTick, {});
+  }
+  exchange->wake = nullptr;
+  if (!exchange->done) return fail(*kernel_.failure());
+  return document_of(exchange->answer.reply);
+}
+
+Result<> Cluster::create_all(std::string_view yaml) {
+  Result<std::vector<Value>> documents = wire::parse_yaml_documents(yaml);
+  if (!documents) return pass(documents);
+  for (const Value& document : *documents) {
+    if (Result<Value> created = ask("POST", collection_path(document), document); !created)
+      return pass(created);
+  }
+  return {};
+}
+
+Result<std::vector<Value>> Cluster::list(const std::string& path) {
+  Result<Value> found = document_of(desk_.handle({.url = path}).reply);
+  if (!found) return pass(found);
+  const wire::Array* items = wire::array_at(*found, "/items");
+  if (!items) return fail(Code::internal, "{} is no list", path);
+  return std::vector<Value>(items->begin(), items->end());
+}
+
+Result<> Cluster::run_until(const std::function<bool()>& done, sim::RunLimits limits) {
+  return kernel_.run_until(done, limits);
+}
+
+Result<> Cluster::run_for(Duration span) {
+  const Instant until = kernel_.now() + span;
+  return kernel_.run_until([&] { return kernel_.now() >= until; });
+}
+
+Result<> Cluster::settle(Duration idle, sim::RunLimits limits) {
+  desk_.note_activity();
+  return kernel_.run_until([&] { return kernel_.now() - desk_.last_activity() >= idle; }, limits);
+}
+
+}  // namespace berth::world

@@ -1,0 +1,47 @@
+// Scheduler and kubelet in one, for Pods of the whole cluster: a new Pod gets a node, then an
+// address; a Pod that is being deleted ends after a while and is gone.
+//
+// Tasks of the world, which never crash. Every delay comes from the seed, and no address is given
+// twice, so that traffic that goes to a former Pod is told from the right one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/random.h"
+#include "sim/world/cluster.h"
+
+namespace berth::world {
+
+struct KubeletOptions {
+  Duration max_start = std::chrono::seconds{3};
+  Duration max_end = std::chrono::seconds{5};
+};
+
+class Kubelet {
+ public:
+  // The cluster outlives it.
+  Kubelet(Cluster& cluster, KubeletOptions options);
+
+ private:
+  struct PodName {
+    std::string path{};
+    std::string name{};
+    std::string uid{};
+  };
+
+  void look_at(const net::Request& request, const net::Reply& reply);
+  void start_pod(const PodName& pod, const std::stop_token& stop);
+  void end_pod(const PodName& pod, const std::stop_token& stop);
+  // Tries until the server does it. False: it concerns this Pod no more.
+  bool send(const PodName& pod, const net::Request& request, const std::stop_token& stop);
+  static bool is_for(const PodName& pod, const net::Reply& found, const net::Request& request);
+  Duration up_to(Duration most);
+
+  Cluster& cluster_;
+  const KubeletOptions options_;
+  Random random_;
+  std::uint32_t addresses_ = 0;
+};
+
+}  // namespace berth::world

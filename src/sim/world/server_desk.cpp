@@ -1,0 +1,43 @@
+#include "sim/world/server_desk.h"
+
+namespace berth::world {
+namespace {
+
+// Leases are renewed for ever, so they say nothing about whether work is left.
+bool is_work(const net::Request& request) {
+  return request.method != "GET" && request.url.find("/leases") == std::string::npos;
+}
+
+}  // namespace
+
+std::shared_ptr<ServerDesk::Exchange> ServerDesk::accept(const net::Request& request) {
+  reap();
+  auto exchange = std::make_shared<Exchange>();
+  works_.push_back({exchange, kernel_.world().spawn("serve " + request.method,
+                                                    [this, exchange, request](std::stop_token) {
+                                                      exchange->answer = handle(request);
+                                                      exchange->done = true;
+                                                      if (exchange->wake) exchange->wake->notify();
+                                                    })});
+  return exchange;
+}
+
+sim::kube::Answer ServerDesk::handle(const net::Request& request) {
+  const bool work = is_work(request);
+  writes_under_way_ += work ? 1 : 0;
+  sim::kube::Answer answer = server_.handle(request, {}, kernel_.wall_time());
+  writes_under_way_ -= work ? 1 : 0;
+  if (work) note_activity();
+  for (const Observer& observer : observers_) observer(request, answer.reply);
+  return answer;
+}
+
+Instant ServerDesk::last_activity() const {
+  return writes_under_way_ > 0 ? kernel_.now() : last_activity_;
+}
+
+void ServerDesk::reap() {
+  std::erase_if(works_, [](const Work& work) { return work.exchange->done; });
+}
+
+}  // namespace berth::world

@@ -1,0 +1,56 @@
+// Where requests to the embedded API server are worked on: the world's side of the network.
+//
+// Each request that travelled gets a task of the world, because a write may have to wait for
+// webhooks, which are answered by other processes. Whoever watches over invariants sees every
+// answer at the moment it was given. Owned by the cluster.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+
+#include "base/tasks.h"
+#include "net/http.h"
+#include "sim/kernel/kernel.h"
+#include "sim/kube/server.h"
+
+namespace berth::world {
+
+class ServerDesk {
+ public:
+  struct Exchange {
+    bool done = false;
+    sim::kube::Answer answer{};
+    Signal* wake = nullptr;  // of the one that waits; cleared when it gives up
+  };
+  using Observer = std::function<void(const net::Request& request, const net::Reply& reply)>;
+
+  ServerDesk(sim::Kernel& kernel, sim::kube::Server& server) : kernel_(kernel), server_(server) {}
+
+  // Begins to work on it; may be called inside the effect of a seam call.
+  std::shared_ptr<Exchange> accept(const net::Request& request);
+  // Works on it at once, in the calling task: for the world's own requests.
+  sim::kube::Answer handle(const net::Request& request);
+
+  // Sees each request with its answer. It must not wait.
+  void observe(Observer observer) { observers_.push_back(std::move(observer)); }
+  // When somebody last tried to write something, other than a Lease, or was still at it.
+  Instant last_activity() const;
+  void note_activity() { last_activity_ = kernel_.now(); }
+
+ private:
+  struct Work {
+    std::shared_ptr<Exchange> exchange;
+    std::unique_ptr<Task> task;
+  };
+  void reap();
+
+  sim::Kernel& kernel_;
+  sim::kube::Server& server_;
+  std::vector<Observer> observers_;
+  Instant last_activity_{};
+  int writes_under_way_ = 0;
+  std::list<Work> works_;
+};
+
+}  // namespace berth::world

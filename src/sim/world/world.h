@@ -1,0 +1,71 @@
+// A small universe for the whole controller: replicas of the App on one embedded API server, with
+// everything outside of them modelled, under one seeded scheduler.
+//
+// Replicas crash as the kernel's plan says and are built again from the API server alone; one that
+// ends by itself, because it lost the lease, is started anew as a container would be. The kubelet
+// and the carrier of traffic are the world's own and never crash. Made and used by one thread.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/app.h"
+#include "lb/forwarder.h"
+#include "sim/world/cluster.h"
+#include "sim/world/kubelet.h"
+#include "sim/world/model_ports.h"
+
+namespace berth::world {
+
+struct WorldOptions {
+  ClusterOptions cluster{};  // its webhooks are the world's
+  KubeletOptions kubelet{};
+  int replicas = 1;
+  // A crashed replica is back after this.
+  Duration restart_delay = std::chrono::seconds{2};
+  // What a test puts between a replica and its surroundings, to plant a defect.
+  std::function<std::unique_ptr<net::Transport>(net::Transport&)> around_transport{};
+  std::function<std::unique_ptr<lb::Forwarder>(lb::Forwarder&)> around_forwarder{};
+};
+
+class World final : public sim::kube::WebhookCaller {
+ public:
+  World(std::uint64_t seed, WorldOptions options);
+  ~World() override;
+
+  Cluster& cluster() { return cluster_; }
+  sim::Kernel& kernel() { return cluster_.kernel(); }
+  ModelPorts& ports() { return ports_; }
+
+  // Replicas that lead and may write, at this moment.
+  int leaders() const;
+  int listening() const;
+  // Stops the replica as a rolling update does, drained, and starts another one in its place. From
+  // a task of the world, or from outside.
+  void restart(std::size_t index);
+
+  Result<net::Response> call(const sim::kube::WebhookTarget& target, const std::string& body,
+                             Duration timeout) override;
+
+ private:
+  struct Answered;
+  class Replica;
+
+  void start_replica(std::size_t index);
+  void replace(sim::Process& dead);
+  std::vector<Replica*> reachable() const;
+
+  const WorldOptions options_;
+  Cluster cluster_;
+  Kubelet kubelet_;
+  ModelPorts ports_;
+  Random random_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::list<std::unique_ptr<Replica>> leaving_;  // those that stop in order
+  int generation_ = 0;
+};
+
+}  // namespace berth::world

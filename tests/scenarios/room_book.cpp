@@ -1,0 +1,171 @@
+#include "room_book.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "claims/slot.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Value;
+
+std::string_view annotation(const Value& pod, std::string_view key) {
+  return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
+}
+
+world::ModelPorts::Key key_of(const api::PoolBinding& binding) {
+  return {binding.address, binding.protocol, binding.port};
+}
+
+std::string shown(const world::ModelPorts::Key& port) {
+  return fmt::format("{}:{}", std::get<0>(port), std::get<2>(port));
+}
+
+}  // namespace
+
+RoomBook::RoomBook(world::World& world) : world_(world) {
+  world.cluster().desk().observe(
+      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+  world.ports().observe([this](const lb::Forwarding&) {
+    for (const auto& [uid, room] : rooms_) {
+      if (room.ready && !room.ended) check_reached(room);
+    }
+  });
+}
+
+void RoomBook::check_leaders() {
+  const int leaders = world_.leaders();
+  if (leaders > 1) world_.kernel().fail(fmt::format("{} replicas lead", leaders));
+}
+
+RoomBook::Room RoomBook::read(const Value& pod) {
+  Room room{.name = std::string(wire::string_at(pod, "/metadata/name")),
+            .ip = std::string(wire::string_at(pod, "/status/podIP")),
+            .ready = annotation(pod, api::kBindStatusAnnotation) == "Ready"};
+  if (const auto asked = api::parse_port_requests(annotation(pod, api::kPortsAnnotation), "games"))
+    room.asked_for = asked->size();
+  if (auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation)))
+    room.bindings = std::move(*bindings);
+  const std::string_view phase = wire::string_at(pod, "/status/phase");
+  room.ended = phase == "Succeeded" || phase == "Failed";
+  return room;
+}
+
+void RoomBook::see(const net::Request& request, const net::Reply& reply) {
+  if (request.method == "GET" || reply.status >= 300) return;
+  if (request.url.find("/pods") == std::string::npos) return;
+  const Result<Value> pod = wire::parse_json(reply.body);
+  if (!pod || wire::string_at(*pod, "/kind") != "Pod") return;
+  const std::string uid(wire::string_at(*pod, "/metadata/uid"));
+  const bool gone = request.method == "DELETE" &&
+                    wire::int_at(*pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0;
+  const bool was_ready = rooms_.contains(uid) && rooms_[uid].ready;
+  if (gone) {
+    rooms_.erase(uid);
+    return;
+  }
+  const Room& room = rooms_[uid] = read(*pod);
+  if (room.bindings.size() != room.asked_for) {
+    world_.kernel().fail(fmt::format("{} asked for {} ports and was told of {}", room.name,
+                                     room.asked_for, room.bindings.size()));
+  }
+  if (!room.ended) check_alone(uid, room);
+  if (room.ready && !room.ended) check_reached(room);
+  if (room.ready && !was_ready) ++ever_ready_;
+}
+
+void RoomBook::check_alone(const std::string& uid, const Room& room) {
+  for (const auto& [other_uid, other] : rooms_) {
+    if (other.ended || other_uid == uid) continue;
+    for (const api::PoolBinding& a : room.bindings) {
+      for (const api::PoolBinding& b : other.bindings) {
+        if (key_of(a) != key_of(b)) continue;
+        world_.kernel().fail(fmt::format("port {} belongs to {} and to {}", shown(key_of(a)),
+                                         room.name, other.name));
+      }
+    }
+  }
+}
+
+bool RoomBook::leads_to(const api::PoolBinding& binding, const std::string& ip) const {
+  const auto* targets = world_.ports().find(binding.address, binding.protocol, binding.port);
+  return targets && targets->size() == 1 && targets->front().ip == ip &&
+         targets->front().port == binding.container_port;
+}
+
+void RoomBook::check_reached(const Room& room) {
+  for (const api::PoolBinding& binding : room.bindings) {
+    if (leads_to(binding, room.ip)) continue;
+    world_.kernel().fail(fmt::format("{} was told Ready, but port {} does not lead to it",
+                                     room.name, shown(key_of(binding))));
+  }
+}
+
+std::size_t RoomBook::ports_in_use() const {
+  std::size_t used = 0;
+  for (const auto& [uid, room] : rooms_) used += room.ended ? 0 : room.bindings.size();
+  return used;
+}
+
+const RoomBook::Room* RoomBook::owner_of(const world::ModelPorts::Key& port) const {
+  for (const auto& [uid, room] : rooms_) {
+    if (room.ended) continue;
+    for (const api::PoolBinding& binding : room.bindings) {
+      if (key_of(binding) == port) return &room;
+    }
+  }
+  return nullptr;
+}
+
+Result<> RoomBook::check_listener(const Value& object) const {
+  const Result<api::Listener> listener = api::decode_listener(object);
+  if (!listener) return fail(listener.error());
+  const auto claim = ledger::decode_claim(claims::claim_text(*listener));
+  if (!claim) return fail(claim.error());
+  if (!claims::is_applied(*listener))
+    return fail(Code::internal, "{} was never applied", wire::to_json(object));
+  const auto protocol = model::parse_protocol(listener->spec.protocol);
+  if (!protocol) return fail(protocol.error());
+  const Room* owner = owner_of({"vip-of-" + listener->spec.load_balancer_id, *protocol,
+                                static_cast<model::Port>(listener->spec.port)});
+  if (*claim && !owner) return fail(Code::internal, "leaked: {}", wire::to_json(object));
+  if (!*claim && owner)
+    return fail(Code::internal, "{} has {}, which nobody claims", owner->name, listener->meta.name);
+  if (!*claim || rooms_.contains((*claim)->pod_uid)) return {};
+  return fail(Code::internal, "the claim of a Pod that is gone: {}", wire::to_json(object));
+}
+
+Result<> RoomBook::check_ports() const {
+  for (const auto& [port, targets] : world_.ports().all()) {
+    const Room* owner = owner_of(port);
+    if (!owner && !targets.empty()) {
+      return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(port),
+                  targets.front().ip);
+    }
+  }
+  for (const auto& [uid, room] : rooms_) {
+    if (room.ended) continue;
+    if (!room.ready) return fail(Code::internal, "{} was never told Ready", room.name);
+    for (const api::PoolBinding& binding : room.bindings) {
+      if (!leads_to(binding, room.ip))
+        return fail(Code::internal, "port {} does not lead to {}", shown(key_of(binding)),
+                    room.name);
+    }
+  }
+  return {};
+}
+
+Result<> RoomBook::check_settled() {
+  if (world_.leaders() != 1) return fail(Code::internal, "{} replicas lead", world_.leaders());
+  Result<std::vector<Value>> listeners = world_.cluster().list(
+      "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners");
+  if (!listeners) return pass(listeners);
+  for (const Value& listener : *listeners) {
+    if (Result<> fine = check_listener(listener); !fine) return fine;
+  }
+  return check_ports();
+}
+
+}  // namespace berth::scenario

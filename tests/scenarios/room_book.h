@@ -1,0 +1,54 @@
+// Watches over what Berth promises to Pods, at every write of the world, and looks at the whole
+// when all is quiet.
+//
+// At every moment: no port belongs to two Pods that live; a Pod that was told Ready is reached
+// through each of its ports, until it is gone or has ended; at most one replica leads. When quiet:
+// every Pod is Ready, every claim belongs to such a Pod, and no port leads anywhere else.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/pod_ports.h"
+#include "sim/world/world.h"
+
+namespace berth::scenario {
+
+class RoomBook {
+ public:
+  // The world outlives it. Before the first Pod is created.
+  explicit RoomBook(world::World& world);
+
+  // After each step of the world.
+  void check_leaders();
+  Result<> check_settled();
+  // Ports that Pods of now have.
+  std::size_t ports_in_use() const;
+  std::size_t ever_ready() const { return ever_ready_; }
+
+ private:
+  struct Room {
+    std::string name{};
+    std::string ip{};
+    std::size_t asked_for = 0;
+    std::vector<api::PoolBinding> bindings{};
+    bool ready = false;
+    bool ended = false;  // gone, or it will never run again
+  };
+
+  void see(const net::Request& request, const net::Reply& reply);
+  static Room read(const wire::Value& pod);
+  void check_alone(const std::string& uid, const Room& room);
+  void check_reached(const Room& room);
+  bool leads_to(const api::PoolBinding& binding, const std::string& ip) const;
+  const Room* owner_of(const world::ModelPorts::Key& port) const;
+  Result<> check_listener(const wire::Value& object) const;
+  Result<> check_ports() const;
+
+  world::World& world_;
+  std::map<std::string, Room> rooms_;  // by uid
+  std::size_t ever_ready_ = 0;
+};
+
+}  // namespace berth::scenario

@@ -1,0 +1,48 @@
+#include "scenario.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "base/log.h"
+
+namespace berth::scenario {
+namespace {
+
+std::optional<std::uint64_t> number_from_environment(const char* name) {
+  const char* const text = std::getenv(name);
+  if (!text || !*text) return std::nullopt;
+  return std::strtoull(text, nullptr, 10);
+}
+
+std::optional<std::uint64_t> only_seed() { return number_from_environment("BERTH_SCENARIO_SEED"); }
+
+// Thousands of worlds would log all that went wrong in them, as planned.
+class QuietLog final : public testing::Environment {
+ public:
+  void SetUp() override { set_log_level(only_seed() ? LogLevel::debug : LogLevel::error); }
+};
+
+const testing::Environment* const kQuietLog = testing::AddGlobalTestEnvironment(new QuietLog);
+
+}  // namespace
+
+sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time) {
+  if (const auto seed = only_seed()) {
+    return {.name = std::move(name), .first_seed = *seed, .count = 1, .repeat_every = 0};
+  }
+  const auto seconds = number_from_environment("BERTH_SCENARIO_SECONDS");
+  return {.name = std::move(name),
+          .count = std::numeric_limits<std::uint64_t>::max(),
+          .cpu_time = seconds ? Duration{std::chrono::seconds{*seconds}} : default_cpu_time,
+          .repeat_every = 20};
+}
+
+Duration up_to(Random& random, Duration most) {
+  return Duration{
+      static_cast<Duration::rep>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
+}
+
+}  // namespace berth::scenario

@@ -1,0 +1,21 @@
+// What all scenarios share: how long they look for trouble, and how a seed is run again.
+//
+// BERTH_SCENARIO_SECONDS is the processor time that each random sweep may use; without it each has
+// a default of its own. BERTH_SCENARIO_SEED runs one seed alone and shows the log of the code under
+// test.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/random.h"
+#include "sim/kernel/sweep.h"
+
+namespace berth::scenario {
+
+sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time);
+
+// Evenly in [0, most].
+Duration up_to(Random& random, Duration most);
+
+}  // namespace berth::scenario
