@@ -177,7 +177,11 @@ std::optional<ObjectKey> WorkQueue::take(std::stop_token stop) {
       if (shut_down_) return std::nullopt;
       const Instant now = tasks_.now();
       promote_due_locked(now);
-      if (auto key = pop_locked(now)) return key;
+      if (auto key = pop_locked(now)) {
+        // This worker may have been the one that waited for the next delay.
+        if (!waiting_.empty()) notify_one_locked();
+        return key;
+      }
       if (!waiting_.empty()) next_due = waiting_.begin()->due;
       if (!signal) signal = tasks_.signal();
       idle_.push_back(signal.get());

@@ -230,5 +230,28 @@ TEST(WorkQueueSchedules, NoKeyRunsTwiceAtOnceAndNoAddIsLost) {
   }
 }
 
+// The worker that waits for the delay is the one that is woken for the other key.
+TEST_F(WorkQueueTest, ADelayEndsInTimeWhileAnyWorkerIsIdle) {
+  const ObjectKey slow{"games", "slow"};
+  const Instant start = kernel_.now();
+  std::optional<Instant> taken_at;
+  std::vector<std::unique_ptr<Task>> workers;
+  for (int i = 0; i < 2; ++i) {
+    workers.push_back(tasks_.spawn("worker", [&](std::stop_token stop) {
+      while (const auto key = queue_.take(stop)) {
+        if (*key == kA) taken_at = kernel_.now();
+        if (*key == slow) (void)sleep_for(tasks_, 1h, stop);
+        queue_.done(*key);
+      }
+    }));
+  }
+  pass(1s);
+  queue_.add_after(kA, 10s);
+  pass(1s);
+  queue_.add(slow);
+  EXPECT_TRUE(kernel_.run_until([&] { return taken_at.has_value(); }));
+  EXPECT_EQ(*taken_at - start, 11s);
+}
+
 }  // namespace
 }  // namespace berth::kube
