@@ -35,7 +35,7 @@ test: setup ## build and run all tests
 sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
 	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
 	@$(STAGE) build-asan ninja -C build/asan -j $(JOBS) tests_unit tests_component
-	@$(STAGE) test-asan ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L 'unit|component'
+	@BERTH_SCENARIO_SECONDS=2 $(STAGE) test-asan ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L 'unit|component'
 	@$(STAGE) configure-tsan cmake --preset tsan --log-level=WARNING
 	@$(STAGE) build-tsan ninja -C build/tsan -j $(JOBS) tests_threads
 	@$(STAGE) test-tsan ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L threads
