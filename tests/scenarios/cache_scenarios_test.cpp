@@ -196,15 +196,15 @@ Result<sim::RunReport> run_history(std::uint64_t seed, const Around& around) {
         cluster, cluster.kernel().start_process(fmt::format("reader-{}", i)), around));
   }
   const int writers = 1 + static_cast<int>(random.below(2));
-  int writing = writers;
+  std::vector<std::shared_ptr<const bool>> writing;
   for (int i = 0; i < writers; ++i) {
-    cluster.play("writer", [&cluster, &writing, mine = random.fork()](std::stop_token stop) {
-      write_at_random(cluster, mine, stop);
-      --writing;
-    });
+    writing.push_back(
+        cluster.play("writer", [&cluster, mine = random.fork()](const std::stop_token& stop) {
+          write_at_random(cluster, mine, stop);
+        }));
   }
   const auto finish = [&]() -> Result<> {
-    if (Result<> ran = cluster.run_until([&] { return writing == 0; }); !ran) return ran;
+    if (Result<> ran = cluster.run_until([&] { return all_through(writing); }); !ran) return ran;
     gremlin.stop();
     cluster.link().cut_stream_chance = 0;
     cluster.link().lost_answer_chance = 0;

@@ -122,12 +122,11 @@ Result<> settle(World& world, RoomBook& book) {
 
 // Berth is installed, and the pool is there.
 Result<> open_house(World& world, RoomBook& book) {
-  const auto installed = [&] {
+  const auto installed = [&world] {
     const auto hooks = world.cluster().list(kWebhooks);
     return hooks && !hooks->empty();
   };
-  bool ready = false;
-  world.cluster().play("installation", [&](std::stop_token stop) {
+  const auto open = world.cluster().play("installation", [&world, installed](std::stop_token stop) {
     while (!installed() && world.cluster().pause(kUserRetry, stop)) {
     }
     for (const std::string_view yaml : {kNamespace, kPool}) {
@@ -137,9 +136,8 @@ Result<> open_house(World& world, RoomBook& book) {
         if (!world.cluster().pause(kUserRetry, stop)) return;
       }
     }
-    ready = true;
   });
-  return run_until(world, book, [&] { return ready; });
+  return run_until(world, book, [&] { return *open; });
 }
 
 // Every port that is not in use can be had, and not one more. With `patience` 1 at once; a crash on
@@ -199,17 +197,15 @@ TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
 // Two rooms come, one of them goes and comes again under its name.
 Result<> visit(World& world, RoomBook& book) {
   if (Result<> open = open_house(world, book); !open) return open;
-  bool done = false;
-  world.cluster().play("user", [&](std::stop_token) {
+  const auto done = world.cluster().play("user", [&world](std::stop_token) {
     User user(world);
     user.create("room-0", 1);
     user.create("room-1", 2);
     (void)world.cluster().pause(std::chrono::seconds{5}, {});
     user.remove("room-0");
     user.create("room-0", 1);
-    done = true;
   });
-  if (Result<> ran = run_until(world, book, [&] { return done; }); !ran) return ran;
+  if (Result<> ran = run_until(world, book, [&] { return *done; }); !ran) return ran;
   return fill_pool(world, book, 2 * kUserPatience);
 }
 
@@ -250,6 +246,14 @@ void live(World& world, Random random, const std::string& prefix, const std::sto
   }
 }
 
+std::shared_ptr<const bool> roll_out(World& world, Random random) {
+  return world.cluster().play("roll-out", [&world, random](std::stop_token stop) mutable {
+    for (std::size_t i = 0; i < 2; ++i) {
+      if (world.cluster().pause(up_to(random, std::chrono::seconds{15}), stop)) world.restart(i);
+    }
+  });
+}
+
 WorldOptions troubled_world(Random& random) {
   WorldOptions options;
   options.replicas = 2;
@@ -275,23 +279,15 @@ Result<> live_through_trouble(World& world, RoomBook& book, Random& random) {
                          {.pause = std::chrono::seconds{1} + up_to(random, std::chrono::seconds{4}),
                           .max_repeats = 2});
   if (Result<> open = open_house(world, book); !open) return open;
-  int living = 2;
+  std::vector<std::shared_ptr<const bool>> lives;
   for (const char* prefix : {"room", "hall"}) {
-    world.cluster().play(prefix, [&, prefix, mine = random.fork()](std::stop_token stop) {
-      live(world, mine, prefix, stop);
-      --living;
-    });
+    lives.push_back(world.cluster().play(
+        prefix, [&world, prefix, mine = random.fork()](const std::stop_token& stop) {
+          live(world, mine, prefix, stop);
+        }));
   }
-  if (random.chance(0.3)) {
-    ++living;
-    world.cluster().play("roll-out", [&, mine = random.fork()](std::stop_token stop) mutable {
-      for (std::size_t i = 0; i < 2; ++i) {
-        if (world.cluster().pause(up_to(mine, std::chrono::seconds{15}), stop)) world.restart(i);
-      }
-      --living;
-    });
-  }
-  if (Result<> ran = run_until(world, book, [&] { return living == 0; }); !ran) return ran;
+  if (random.chance(0.3)) lives.push_back(roll_out(world, random.fork()));
+  if (Result<> ran = run_until(world, book, [&] { return all_through(lives); }); !ran) return ran;
   gremlin.stop();
   world.cluster().link().cut_stream_chance = 0;
   world.cluster().link().lost_answer_chance = 0;

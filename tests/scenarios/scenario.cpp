@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <limits>
 #include <optional>
@@ -43,6 +44,10 @@ sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time) {
 Duration up_to(Random& random, Duration most) {
   return Duration{
       static_cast<Duration::rep>(random.below(static_cast<std::uint64_t>(most.count()) + 1))};
+}
+
+bool all_through(std::span<const std::shared_ptr<const bool>> tasks) {
+  return std::ranges::all_of(tasks, [](const auto& through) { return *through; });
 }
 
 }  // namespace berth::scenario

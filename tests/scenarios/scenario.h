@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 
 #include "base/random.h"
@@ -17,5 +19,8 @@ sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time);
 
 // Evenly in [0, most].
 Duration up_to(Random& random, Duration most);
+
+// Whether every task that was started with Cluster::play has come to its end.
+bool all_through(std::span<const std::shared_ptr<const bool>> tasks);
 
 }  // namespace berth::scenario

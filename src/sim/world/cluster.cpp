@@ -61,8 +61,15 @@ std::unique_ptr<net::Transport> Cluster::connect(sim::Process& process) {
   return std::make_unique<SimTransport>(process, desk_, link_);
 }
 
-void Cluster::play(std::string name, std::function<void(std::stop_token)> body) {
-  chores_.push_back(kernel_.world().spawn(std::move(name), std::move(body)));
+std::shared_ptr<const bool> Cluster::play(std::string name,
+                                          std::function<void(std::stop_token)> body) {
+  auto through = std::make_shared<bool>(false);
+  chores_.push_back(kernel_.world().spawn(std::move(name),
+                                          [body = std::move(body), through](std::stop_token stop) {
+                                            body(std::move(stop));
+                                            *through = true;
+                                          }));
+  return through;
 }
 
 bool Cluster::pause(Duration span, std::stop_token stop) {

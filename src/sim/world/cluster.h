@@ -49,8 +49,10 @@ class Cluster {
   // The items of a collection, as the server has them at this moment.
   Result<std::vector<wire::Value>> list(const std::string& path);
 
-  // A task of the world; it ends when the cluster does.
-  void play(std::string name, std::function<void(std::stop_token)> body);
+  // A task of the world; it ends when the cluster does. The flag is set when the body is through: a
+  // body that is stopped late may outlive the function that started it, so it must not hold
+  // references into that function.
+  std::shared_ptr<const bool> play(std::string name, std::function<void(std::stop_token)> body);
   // Sleeps on a task of the world.
   bool pause(Duration span, std::stop_token stop);
 
