@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/cache/proto_writer.h"
+#include "kube/client/proto_writer.h"
 
 namespace berth::kube {
 namespace {
@@ -63,6 +63,8 @@ TEST(ListReader, EveryTruncationIsNoticed) {
   for (std::size_t n = 0; n < needed; ++n) {
     EXPECT_FALSE(read(Encoding::protobuf, whole.substr(0, n)).envelope) << n;
   }
+  EXPECT_TRUE(read(Encoding::protobuf, whole.substr(0, needed)).envelope);
+  EXPECT_FALSE(read(Encoding::protobuf, whole.substr(0, needed + 1)).envelope) << "half a field";
 }
 
 TEST(ListReader, RefusesWhatIsNoProtobufList) {
@@ -72,10 +74,14 @@ TEST(ListReader, RefusesWhatIsNoProtobufList) {
   EXPECT_FALSE(
       read(Encoding::protobuf, std::string(kProtobufMagic) + std::string(11, '\xff')).envelope)
       << "an endless number";
-  // An item that claims to reach behind the list that holds it.
+}
+
+TEST(ListReader, AnItemDoesNotReachBehindTheListThatHoldsIt) {
   const std::string list = proto_bytes(1, proto_bytes(2, "7")) + "\x12\x09" + "abc";
-  EXPECT_FALSE(
-      read(Encoding::protobuf, std::string(kProtobufMagic) + proto_bytes(2, list)).envelope);
+  const Read got = read(Encoding::protobuf,
+                        std::string(kProtobufMagic) + proto_bytes(2, list) + std::string(20, 'x'));
+  EXPECT_FALSE(got.envelope);
+  EXPECT_TRUE(got.items.empty());
 }
 
 TEST(ListReader, RefusesAnItemThatIsTooLargeBeforeItHasArrived) {

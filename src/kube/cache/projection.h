@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "kube/cache/encoding.h"
 #include "kube/cache/object_meta.h"
+#include "kube/client/encoding.h"
 #include "kube/client/resource.h"
 #include "wire/json_reader.h"
 #include "wire/proto_reader.h"

@@ -11,8 +11,8 @@
 
 #include "kube/cache/core_types.h"
 #include "kube/cache/list_reader.h"
-#include "kube/cache/proto_writer.h"
 #include "kube/cache/watch_event.h"
+#include "kube/client/proto_writer.h"
 
 namespace berth::kube {
 namespace {

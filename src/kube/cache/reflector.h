@@ -27,12 +27,12 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "kube/cache/backoff.h"
-#include "kube/cache/encoding.h"
 #include "kube/cache/list_reader.h"
 #include "kube/cache/projection.h"
 #include "kube/cache/waiters.h"
 #include "kube/cache/watch_event.h"
 #include "kube/client/client.h"
+#include "kube/client/encoding.h"
 
 namespace berth::kube {
 

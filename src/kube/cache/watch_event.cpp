@@ -67,50 +67,6 @@ Result<WatchEvent> decode_protobuf(std::string_view message) {
                     .object = opened->object};
 }
 
-// The parts of metav1.Status, as the JSON that they also have: one place then knows what reasons
-// and codes mean.
-bool read_cause(std::string_view message, wire::Array& causes) {
-  wire::Object& cause = causes.emplace_back(wire::Object()).as_object();
-  wire::ProtoReader in(message);
-  while (in.next()) {
-    if (in->number == 1) cause["reason"] = in->bytes;
-    if (in->number == 2) cause["message"] = in->bytes;
-    if (in->number == 3) cause["field"] = in->bytes;
-  }
-  return in.ok();
-}
-
-bool read_details(std::string_view message, wire::Object& details) {
-  wire::Array causes;
-  bool ok = true;
-  wire::ProtoReader in(message);
-  while (in.next()) {
-    if (in->number == 1) details["name"] = in->bytes;
-    if (in->number == 2) details["group"] = in->bytes;
-    if (in->number == 3) details["kind"] = in->bytes;
-    if (in->number == 4) ok = ok && read_cause(in->bytes, causes);
-    if (in->number == 5) details["retryAfterSeconds"] = static_cast<std::int32_t>(in->scalar);
-  }
-  details["causes"] = std::move(causes);
-  return ok && in.ok();
-}
-
-std::optional<wire::Value> status_of_protobuf(std::string_view message) {
-  wire::Object status;
-  wire::Object details;
-  bool ok = true;
-  wire::ProtoReader in(message);
-  while (in.next()) {
-    if (in->number == 3) status["message"] = in->bytes;
-    if (in->number == 4) status["reason"] = in->bytes;
-    if (in->number == 5) ok = ok && read_details(in->bytes, details);
-    if (in->number == 6) status["code"] = static_cast<std::int32_t>(in->scalar);
-  }
-  if (!ok || !in.ok()) return std::nullopt;
-  status["details"] = std::move(details);
-  return wire::Value(std::move(status));
-}
-
 }  // namespace
 
 Result<WatchEvent> decode_watch_event(Encoding encoding, wire::JsonReader& reader,
@@ -120,7 +76,7 @@ Result<WatchEvent> decode_watch_event(Encoding encoding, wire::JsonReader& reade
 
 Error error_of_event(Encoding encoding, const WatchEvent& event) {
   if (encoding == Encoding::protobuf) {
-    if (const auto status = status_of_protobuf(event.object)) return error_from_status(*status);
+    if (const auto status = status_from_protobuf(event.object)) return error_from_status(*status);
   } else if (const auto status = wire::parse_json(event.object)) {
     return error_from_status(*status);
   }

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "kube/cache/encoding.h"
+#include "kube/client/encoding.h"
 #include "kube/client/resource.h"
 #include "wire/json_reader.h"
 #include "wire/splitters.h"

@@ -5,6 +5,9 @@
 #include <boost/json/array.hpp>
 #include <charconv>
 
+#include "kube/client/encoding.h"
+#include "wire/proto_reader.h"
+
 namespace berth::kube {
 namespace {
 
@@ -85,8 +88,6 @@ std::optional<Duration> retry_after_header(const net::Headers& headers) {
   return retry_span(seconds);
 }
 
-bool is_status(const wire::Value& value) { return wire::string_at(value, "/kind") == "Status"; }
-
 const wire::Array& causes_of(const wire::Value& status) {
   static const wire::Array kNone;
   const wire::Array* causes = wire::array_at(status, "/details/causes");
@@ -120,6 +121,46 @@ std::string first_field(const wire::Value& status) {
     if (!field.empty()) return printable(field, kMaxStatusMessage);
   }
   return {};
+}
+
+// The parts of metav1.Status, as the JSON that they also have: one place then knows what reasons
+// and codes mean.
+bool read_cause(std::string_view message, wire::Array& causes) {
+  wire::Object& cause = causes.emplace_back(wire::Object()).as_object();
+  wire::ProtoReader in(message);
+  while (in.next()) {
+    if (in->number == 1) cause["reason"] = in->bytes;
+    if (in->number == 2) cause["message"] = in->bytes;
+    if (in->number == 3) cause["field"] = in->bytes;
+  }
+  return in.ok();
+}
+
+bool read_details(std::string_view message, wire::Object& details) {
+  wire::Array causes;
+  bool ok = true;
+  wire::ProtoReader in(message);
+  while (in.next()) {
+    if (in->number == 1) details["name"] = in->bytes;
+    if (in->number == 2) details["group"] = in->bytes;
+    if (in->number == 3) details["kind"] = in->bytes;
+    if (in->number == 4) ok = ok && read_cause(in->bytes, causes);
+    if (in->number == 5) details["retryAfterSeconds"] = static_cast<std::int32_t>(in->scalar);
+  }
+  details["causes"] = std::move(causes);
+  return ok && in.ok();
+}
+
+// Of a body in either encoding; nothing when it is no Status.
+std::optional<wire::Value> status_of_body(std::string_view body) {
+  if (body.starts_with(kProtobufMagic)) {
+    const auto opened = open_protobuf_envelope(body);
+    if (!opened || opened->kind != "Status") return std::nullopt;
+    return status_from_protobuf(opened->object);
+  }
+  auto parsed = wire::parse_json(body);
+  if (!parsed || wire::string_at(*parsed, "/kind") != "Status") return std::nullopt;
+  return std::move(*parsed);
 }
 
 Error foreign_error(int http_status, std::string_view body) {
@@ -168,6 +209,22 @@ std::string object_label(std::string_view resource, std::string_view group, std:
   return out;
 }
 
+std::optional<wire::Value> status_from_protobuf(std::string_view message) {
+  wire::Object status{{"kind", "Status"}};
+  wire::Object details;
+  bool ok = true;
+  wire::ProtoReader in(message);
+  while (in.next()) {
+    if (in->number == 3) status["message"] = in->bytes;
+    if (in->number == 4) status["reason"] = in->bytes;
+    if (in->number == 5) ok = ok && read_details(in->bytes, details);
+    if (in->number == 6) status["code"] = static_cast<std::int32_t>(in->scalar);
+  }
+  if (!ok || !in.ok()) return std::nullopt;
+  status["details"] = std::move(details);
+  return wire::Value(std::move(status));
+}
+
 Error error_from_status(const wire::Value& status) {
   const std::int64_t http_status = wire::int_at(status, "/code").value_or(500);
   Error error{.code = code_of_reason(wire::string_at(status, "/reason"), http_status),
@@ -187,12 +244,12 @@ Error error_from_status(const wire::Value& status) {
 }
 
 Error error_from_response(int http_status, const net::Headers& headers, std::string_view body) {
-  auto parsed = wire::parse_json(body);
+  auto status = status_of_body(body);
   Error error;
-  if (parsed && is_status(*parsed)) {
+  if (status) {
     // The code of the answer counts: a Status without one means it.
-    if (!wire::int_at(*parsed, "/code")) (void)wire::set_at(*parsed, "/code", http_status);
-    error = error_from_status(*parsed);
+    if (!wire::int_at(*status, "/code")) (void)wire::set_at(*status, "/code", http_status);
+    error = error_from_status(*status);
   } else {
     error = foreign_error(http_status, body);
   }

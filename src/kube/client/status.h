@@ -2,6 +2,7 @@
 // errors. Pure functions.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,7 +21,12 @@ inline constexpr std::size_t kMaxForeignBody = 200;
 // The error that a Status object stands for; also for ERROR events of a watch.
 Error error_from_status(const wire::Value& status);
 
-// The error of an answer whose HTTP status is not a success, whatever its body is.
+// The protobuf form of metav1.Status (without its envelope) as the JSON that it also has: one place
+// then knows what reasons and codes mean. Nothing when it is malformed.
+std::optional<wire::Value> status_from_protobuf(std::string_view message);
+
+// The error of an answer whose HTTP status is not a success, whatever its body is:
+// JSON, protobuf (a server answers in what was accepted) or something else.
 Error error_from_response(int http_status, const net::Headers& headers, std::string_view body);
 
 // 'pods "room-0"', 'deployments.apps "web"': how the server names an object, and so do we.

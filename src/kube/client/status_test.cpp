@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/client/proto_writer.h"
+
 namespace berth::kube {
 namespace {
 
@@ -111,6 +113,31 @@ TEST(Status, RetryAfterComesFromTheBodyOrTheHeader) {
   EXPECT_EQ(error_from_response(503, {{"Retry-After", "999999999999"}}, "").retry_after, 1h);
   for (const std::string bad : {"", "x", "1.5", "Wed, 21 Oct 2015 07:28:00 GMT"})
     EXPECT_EQ(error_from_response(429, {{"Retry-After", bad}}, "").retry_after, std::nullopt);
+}
+
+std::string protobuf_status() {
+  return proto_bytes(2, "Failure") + proto_bytes(3, "too many requests, wait") +
+         proto_bytes(4, "TooManyRequests") +
+         proto_bytes(5, proto_bytes(1, "room-0") + proto_bytes(3, "pods") + proto_number(5, 4)) +
+         proto_number(6, 429);
+}
+
+TEST(Status, ErrorsComeAsProtobufToo) {
+  const Error error = error_from_response(429, {}, proto_document("Status", protobuf_status()));
+  EXPECT_EQ(error.code, Code::throttled);
+  EXPECT_EQ(error.message, "too many requests, wait");
+  EXPECT_EQ(error.object, "pods \"room-0\"");
+  EXPECT_EQ(error.retry_after, 4s);
+}
+
+TEST(Status, BrokenProtobufIsAForeignBody) {
+  const std::string whole = proto_document("Status", protobuf_status());
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    const Error error = error_from_response(503, {}, whole.substr(0, n));
+    EXPECT_FALSE(error.message.empty()) << n;
+    EXPECT_LE(error.message.size(), kMaxForeignBody + 20) << n;
+  }
+  EXPECT_EQ(error_from_response(500, {}, proto_document("Pod", "")).code, Code::unavailable);
 }
 
 TEST(Status, TheAuditIdIsTheRequestId) {

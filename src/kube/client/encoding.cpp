@@ -1,4 +1,4 @@
-#include "kube/cache/encoding.h"
+#include "kube/client/encoding.h"
 
 #include "wire/proto_reader.h"
 

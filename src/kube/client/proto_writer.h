@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kube/cache/encoding.h"
+#include "kube/client/encoding.h"
 
 namespace berth::kube {
 
