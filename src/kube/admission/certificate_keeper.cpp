@@ -4,6 +4,7 @@
 
 #include "base/encoding.h"
 #include "base/log.h"
+#include "kube/admission/certificate_plan.h"
 
 namespace berth::kube {
 namespace {
@@ -41,29 +42,24 @@ Result<WebhookCertificate> read_secret(const Value& secret) {
     if (!text) return pass(text);
     fields[i] = std::move(*text);
   }
-  WebhookCertificate found{.serving = {fields[0], Secret(fields[1])},
-                           .authority = {fields[2], Secret(fields[3])},
-                           .ca_bundle = fields[4]};
+  return WebhookCertificate{.serving = {fields[0], Secret(fields[1])},
+                            .authority = {fields[2], Secret(fields[3])},
+                            .ca_bundle = fields[4]};
+}
+
+Result<> check_keys(const WebhookCertificate& found) {
   if (Result<> ok = crypto::check_key_pair(found.serving.certificate_pem, found.serving.key_pem);
       !ok)
-    return pass(ok);
-  if (Result<> ok =
-          crypto::check_key_pair(found.authority.certificate_pem, found.authority.key_pem);
-      !ok)
-    return pass(ok);
-  return found;
+    return ok;
+  return crypto::check_key_pair(found.authority.certificate_pem, found.authority.key_pem);
 }
 
-// True while more than a third of the life is left.
-bool is_fresh(std::string_view certificate_pem, WallTime now) {
-  const auto info = crypto::describe_certificate(certificate_pem);
-  if (!info) return false;
-  return info->not_after - now > (info->not_after - info->not_before) / 3;
+bool same(const crypto::KeyPair& a, const crypto::KeyPair& b) {
+  return a.certificate_pem == b.certificate_pem && a.key_pem.reveal() == b.key_pem.reveal();
 }
 
-bool serves(std::string_view certificate_pem, const CertificateKeeperOptions& options) {
-  const auto info = crypto::describe_certificate(certificate_pem);
-  return info && info->dns_names == options.dns_names && info->ip_addresses == options.ip_addresses;
+bool same(const WebhookCertificate& a, const WebhookCertificate& b) {
+  return same(a.serving, b.serving) && same(a.authority, b.authority) && a.ca_bundle == b.ca_bundle;
 }
 
 }  // namespace
@@ -76,30 +72,33 @@ std::shared_ptr<const WebhookCertificate> CertificateKeeper::current() const {
   return current_;
 }
 
+std::optional<WebhookCertificate> CertificateKeeper::usable_part(
+    const Result<Value>& secret) const {
+  const auto known = current();
+  if (!secret) return known ? std::optional(*known) : std::nullopt;
+  Result<WebhookCertificate> read = read_secret(*secret);
+  if (read && known && same(*read, *known)) return std::move(*read);
+  if (read) {
+    if (Result<> checked = check_keys(*read); !checked) read = pass(checked);
+  }
+  if (read) return std::move(*read);
+  log_warn("webhook certificate made anew: the Secret cannot be used",
+           {{"object", options_.secret.to_string()}, {"error", read.error().to_string()}});
+  return std::nullopt;
+}
+
 Result<> CertificateKeeper::ensure(const Context& context) {
   for (int round = 0; round < kMaxRounds; ++round) {
     const WallTime now = context.tasks.wall_time();
-    Result<Value> secret = client_.get(context, types::kSecret, options_.secret);
-    if (!secret && secret.error().code != Code::not_found) return pass(secret);
-
-    std::optional<WebhookCertificate> found;
-    if (secret) {
-      Result<WebhookCertificate> read = read_secret(*secret);
-      if (read) {
-        found = std::move(*read);
-      } else {
-        log_warn("webhook certificate made anew: the Secret cannot be used",
-                 {{"object", options_.secret.to_string()}, {"error", read.error().to_string()}});
-      }
-    }
-    const bool usable = found && is_fresh(found->authority.certificate_pem, now) &&
-                        is_fresh(found->serving.certificate_pem, now) &&
-                        serves(found->serving.certificate_pem, options_);
-    if (usable) {
-      publish(std::move(*found));
+    const Result<Value> secret = client_.get(context, types::kSecret, options_.secret);
+    if (!secret && secret.error().code != Code::not_found) return fail(secret.error());
+    const std::optional<WebhookCertificate> found = usable_part(secret);
+    const RenewalPlan plan = plan_renewal(found ? &*found : nullptr, options_, now);
+    if (secret && !plan.authority && !plan.serving) {
+      publish(*found);
       return {};
     }
-    Result<WebhookCertificate> made = renewed(found ? &*found : nullptr, now);
+    Result<WebhookCertificate> made = renewed(found ? &*found : nullptr, plan, now);
     if (!made) return pass(made);
     Result<> stored = store(context, *made, secret ? &*secret : nullptr);
     if (stored) {
@@ -113,31 +112,29 @@ Result<> CertificateKeeper::ensure(const Context& context) {
               options_.secret.to_string());
 }
 
-Result<WebhookCertificate> CertificateKeeper::renewed(const WebhookCertificate* old,
-                                                      WallTime now) const {
-  WebhookCertificate made;
-  if (old && is_fresh(old->authority.certificate_pem, now)) {
-    made.authority = old->authority;
-    made.ca_bundle = old->ca_bundle;
-  } else {
+Result<WebhookCertificate> CertificateKeeper::renewed(const WebhookCertificate* found,
+                                                      RenewalPlan plan, WallTime now) const {
+  WebhookCertificate made = found ? *found : WebhookCertificate{};
+  if (plan.authority) {
     Result<crypto::KeyPair> authority =
         crypto::make_authority({.common_name = "berth webhook authority",
                                 .not_before = now - kBackdate,
                                 .lifetime = options_.authority_lifetime});
     if (!authority) return pass(authority);
+    made.ca_bundle = authority->certificate_pem + made.authority.certificate_pem;
     made.authority = std::move(*authority);
-    made.ca_bundle =
-        made.authority.certificate_pem + (old ? old->authority.certificate_pem : std::string());
   }
-  const std::string name = options_.dns_names.empty() ? "berth" : options_.dns_names.front();
-  Result<crypto::KeyPair> serving = crypto::issue_certificate(
-      made.authority, {.common_name = name.substr(0, crypto::kMaxNameLength),
-                       .dns_names = options_.dns_names,
-                       .ip_addresses = options_.ip_addresses,
-                       .not_before = now - kBackdate,
-                       .lifetime = options_.certificate_lifetime});
-  if (!serving) return pass(serving);
-  made.serving = std::move(*serving);
+  if (plan.serving) {
+    const std::string name = options_.dns_names.empty() ? "berth" : options_.dns_names.front();
+    Result<crypto::KeyPair> serving = crypto::issue_certificate(
+        made.authority, {.common_name = name.substr(0, crypto::kMaxNameLength),
+                         .dns_names = options_.dns_names,
+                         .ip_addresses = options_.ip_addresses,
+                         .not_before = now - kBackdate,
+                         .lifetime = options_.certificate_lifetime});
+    if (!serving) return pass(serving);
+    made.serving = std::move(*serving);
+  }
   return made;
 }
 
@@ -171,10 +168,7 @@ void CertificateKeeper::publish(WebhookCertificate certificate) {
   auto next = std::make_shared<const WebhookCertificate>(std::move(certificate));
   {
     const MutexLock lock(mu_);
-    const bool same = current_ &&
-                      current_->serving.certificate_pem == next->serving.certificate_pem &&
-                      current_->ca_bundle == next->ca_bundle;
-    if (same) return;
+    if (current_ && same(*current_, *next)) return;
     current_ = next;
   }
   if (on_change_) on_change_(*next);

@@ -2,13 +2,14 @@
 // replicas share.
 //
 // The first replica to come makes them; the others read them. Both are renewed when a third of
-// their life is left; the bundle that API servers trust then holds the old and the new authority,
-// so no request fails in between. Any task may read the current ones; `ensure` is called by one
+// their life is left, in an order in which no request fails (`certificate_plan.h`). A Secret that
+// was deleted comes back as it was. Any task may read the current ones; `ensure` is called by one
 // task at a time.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,12 @@ struct CertificateKeeperOptions {
 
 // Immutable; replaced as a whole.
 struct WebhookCertificate {
-  crypto::KeyPair serving;
-  crypto::KeyPair authority;
-  std::string ca_bundle;  // the authority, and its predecessor while that may still be in use
+  crypto::KeyPair serving{};
+  crypto::KeyPair authority{};
+  std::string ca_bundle{};  // the authority, and its predecessor while that may still be in use
 };
+
+struct RenewalPlan;
 
 class CertificateKeeper {
  public:
@@ -51,7 +54,10 @@ class CertificateKeeper {
   std::shared_ptr<const WebhookCertificate> current() const;
 
  private:
-  Result<WebhookCertificate> renewed(const WebhookCertificate* old, WallTime now) const;
+  // What is to be used now: as found, or with what was due made anew.
+  Result<WebhookCertificate> renewed(const WebhookCertificate* found, RenewalPlan plan,
+                                     WallTime now) const;
+  std::optional<WebhookCertificate> usable_part(const Result<wire::Value>& secret) const;
   Result<> store(const Context& context, const WebhookCertificate& made,
                  const wire::Value* existing);
   void publish(WebhookCertificate certificate);

@@ -12,7 +12,7 @@ namespace {
 
 using wire::Value;
 
-constexpr Duration kTick = std::chrono::seconds{1};
+constexpr Duration kAskPatience = std::chrono::seconds{1};
 
 std::string collection_path(const Value& object) {
   const std::string version(wire::string_at(object, "/apiVersion"));
@@ -50,8 +50,8 @@ Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
                                    .webhooks = options.webhooks},
           kernel_.wall_time())),
       desk_(kernel_, *server_) {
-  play("tick", [this](std::stop_token stop) {
-    while (pause(kTick, stop)) server_->tick(kernel_.wall_time());
+  play("tick", [this, tick = options.tick](std::stop_token stop) {
+    while (pause(tick, stop)) server_->tick(kernel_.wall_time());
   });
 }
 
@@ -81,7 +81,7 @@ Result<Value> Cluster::ask(const std::string& method, const std::string& path, c
   const auto exchange = desk_.accept(request_of(method, path, body));
   exchange->wake = answered.get();
   while (!exchange->done && !kernel_.failure()) {
-    (void)kernel_.world().wait(*answered, kernel_.now() + kTick, {});
+    (void)kernel_.world().wait(*answered, kernel_.now() + kAskPatience, {});
   }
   exchange->wake = nullptr;
   if (!exchange->done) return fail(*kernel_.failure());

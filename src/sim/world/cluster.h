@@ -1,6 +1,6 @@
 // A kernel with an embedded API server on it: what every scenario starts from.
 //
-// The server ticks once a second of virtual time. Faults of the network are in `link`, which every
+// Faults of the network are in `link`, which every
 // transport of this cluster obeys. Made and used by one thread; whatever runs on it is destroyed
 // first.
 #pragma once
@@ -25,6 +25,8 @@ struct ClusterOptions {
   LinkOptions link{};
   std::size_t history_changes = 8192;
   sim::kube::WebhookCaller* webhooks = nullptr;
+  // How often the server ends watches and sends bookmarks.
+  Duration tick = std::chrono::seconds{1};
 };
 
 class Cluster {
@@ -53,6 +55,8 @@ class Cluster {
   // body that is stopped late may outlive the function that started it, so it must not hold
   // references into that function.
   std::shared_ptr<const bool> play(std::string name, std::function<void(std::stop_token)> body);
+  // Stops the tasks that `play` started and waits for their end: before what they use goes.
+  void end_players() { chores_.clear(); }
   // Sleeps on a task of the world.
   bool pause(Duration span, std::stop_token stop);
 
