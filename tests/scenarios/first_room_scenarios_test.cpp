@@ -17,6 +17,7 @@ using world::World;
 using world::WorldOptions;
 
 const std::string kPods = "/api/v1/namespaces/games/pods";
+const std::string kEvents = "/api/v1/namespaces/games/events";
 const std::string kWebhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr std::size_t kPoolPorts = 10;
 // Longer than an unbound claim lives, and than any pause of a reflector.
@@ -164,6 +165,16 @@ Result<sim::RunReport> report(World& world) {
   return world.kernel().report();
 }
 
+// What `kubectl describe` shows of it; null when nothing was said.
+wire::Value event_on(World& world, std::string_view name) {
+  const auto events = world.cluster().list(kEvents);
+  if (!events) return nullptr;
+  const auto found = std::ranges::find_if(*events, [&](const wire::Value& event) {
+    return wire::string_at(event, "/involvedObject/name") == name;
+  });
+  return found == events->end() ? wire::Value() : *found;
+}
+
 TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
   World world(1, {});
   RoomBook book(world);
@@ -189,6 +200,11 @@ TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
   ASSERT_EQ(targets->size(), 1u);
   EXPECT_EQ(targets->front().ip, wire::string_at(*pod, "/status/podIP"));
   EXPECT_EQ(targets->front().port, 8000);
+
+  const auto told = event_on(world, "room-0");
+  EXPECT_EQ(wire::string_at(told, "/reason"), "Ready");
+  EXPECT_THAT(std::string(wire::string_at(told, "/message")),
+              testing::HasSubstr(fmt::format(":{}", bindings->front().port)));
 
   const Result<> filled = fill_pool(world, book, 1);
   EXPECT_TRUE(filled) << filled.error().to_string();

@@ -26,7 +26,7 @@ std::string shown(const world::ModelPorts::Key& port) {
 }  // namespace
 
 RoomBook::RoomBook(world::World& world) : world_(world) {
-  world.cluster().desk().observe(
+  observing_ = world.cluster().desk().observe(
       [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
   world.ports().observe([this](const lb::Forwarding&) {
     for (const auto& [uid, room] : rooms_) {
@@ -34,6 +34,8 @@ RoomBook::RoomBook(world::World& world) : world_(world) {
     }
   });
 }
+
+RoomBook::~RoomBook() { world_.ports().observe({}); }
 
 void RoomBook::check_leaders() {
   const int leaders = world_.leaders();

@@ -19,6 +19,7 @@ class RoomBook {
  public:
   // The world outlives it. Before the first Pod is created.
   explicit RoomBook(world::World& world);
+  ~RoomBook();
 
   // After each step of the world.
   void check_leaders();
@@ -49,6 +50,7 @@ class RoomBook {
   world::World& world_;
   std::map<std::string, Room> rooms_;  // by uid
   std::size_t ever_ready_ = 0;
+  std::shared_ptr<const world::ServerDesk::Observer> observing_;
 };
 
 }  // namespace berth::scenario

@@ -14,7 +14,7 @@ constexpr Duration kRetry = std::chrono::seconds{1};
 
 Kubelet::Kubelet(Cluster& cluster, KubeletOptions options)
     : cluster_(cluster), options_(options), random_(cluster.kernel().fork_random()) {
-  cluster_.desk().observe(
+  observing_ = cluster_.desk().observe(
       [this](const net::Request& request, const net::Reply& reply) { look_at(request, reply); });
 }
 

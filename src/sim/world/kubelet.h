@@ -42,6 +42,7 @@ class Kubelet {
   const KubeletOptions options_;
   Random random_;
   std::uint32_t addresses_ = 0;
+  std::shared_ptr<const ServerDesk::Observer> observing_;
 };
 
 }  // namespace berth::world

@@ -28,8 +28,16 @@ sim::kube::Answer ServerDesk::handle(const net::Request& request) {
   sim::kube::Answer answer = server_.handle(request, {}, kernel_.wall_time());
   writes_under_way_ -= work ? 1 : 0;
   if (work) note_activity();
-  for (const Observer& observer : observers_) observer(request, answer.reply);
+  for (const auto& observer : observers_) {
+    if (const auto listening = observer.lock()) (*listening)(request, answer.reply);
+  }
   return answer;
+}
+
+std::shared_ptr<const ServerDesk::Observer> ServerDesk::observe(Observer observer) {
+  auto listening = std::make_shared<const Observer>(std::move(observer));
+  observers_.push_back(listening);
+  return listening;
 }
 
 Instant ServerDesk::last_activity() const {

@@ -32,8 +32,8 @@ class ServerDesk {
   // Works on it at once, in the calling task: for the world's own requests.
   sim::kube::Answer handle(const net::Request& request);
 
-  // Sees each request with its answer. It must not wait.
-  void observe(Observer observer) { observers_.push_back(std::move(observer)); }
+  // Sees each request with its answer, until it has let go of what it got here. It must not wait.
+  [[nodiscard]] std::shared_ptr<const Observer> observe(Observer observer);
   // When somebody last tried to write something, other than a Lease, or was still at it.
   Instant last_activity() const;
   void note_activity() { last_activity_ = kernel_.now(); }
@@ -47,7 +47,7 @@ class ServerDesk {
 
   sim::Kernel& kernel_;
   sim::kube::Server& server_;
-  std::vector<Observer> observers_;
+  std::vector<std::weak_ptr<const Observer>> observers_;
   Instant last_activity_{};
   int writes_under_way_ = 0;
   std::list<Work> works_;

@@ -111,6 +111,7 @@ World::World(std::uint64_t seed, WorldOptions options)
 }
 
 World::~World() {
+  cluster_.end_players();
   kernel().on_crash({});
   for (const auto& replica : replicas_) {
     if (replica) kernel().crash(replica->process());
