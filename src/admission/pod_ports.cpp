@@ -115,7 +115,7 @@ AdmissionAnswer tell_pod(const Value& pod, const std::string& token,
   put_entries(pod, "labels", Object{{ledger::kTokenLabel, token}}, answer.patch);
   put_entries(pod, "annotations",
               Object{{api::kPoolBindingsAnnotation, api::encode_pool_bindings(bindings)},
-                     {api::kBindStatusAnnotation, "NotReady"}},
+                     {api::kBindStatusAnnotation, api::kNotReady}},
               answer.patch);
   put_environment(pod, bindings, answer.patch);
   return answer;

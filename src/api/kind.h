@@ -13,6 +13,10 @@
 
 namespace berth::api {
 
+// How pools, their items and the ports of a Pod stand.
+inline constexpr std::string_view kReady = "Ready";
+inline constexpr std::string_view kNotReady = "NotReady";
+
 inline constexpr std::string_view kNetworkExtensionGroup = "networkextension.bkbcs.tencent.com";
 
 struct PrinterColumn {

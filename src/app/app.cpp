@@ -15,7 +15,7 @@
 namespace berth::app {
 namespace {
 
-constexpr Duration kCertificateCheckPeriod = std::chrono::hours{1};
+constexpr Duration kCertificateCheckPeriod = std::chrono::minutes{10};
 
 // Tokens tie a claim to its Pod; they are label values.
 class TokenSource {
@@ -74,9 +74,10 @@ struct App::Parts {
             tasks, client, {.webhooks = {}, .identity = config.user},
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
+        events(tasks, client, "berth", registry),
         port_pools(
             tasks, client, {pools.store(), listeners.store(), pods.store()}, claimer, forwarder,
-            [this] { return may_write(); }, &registry) {
+            events, [this] { return may_write(); }, &registry) {
     claims::add_indexes(listeners.store());
     controllers::portpool::add_pod_index(pods.store());
     add_routes();
@@ -111,7 +112,7 @@ struct App::Parts {
     using State = admission::PodPorts::PoolState;
     const auto pool = pools.store().get(key);
     if (!pool) return State::unknown;
-    return pool->status.status == "Ready" ? State::ready : State::filling;
+    return pool->status.status == api::kReady ? State::ready : State::filling;
   }
   std::string ca_bundle() const {
     const auto certificate = keeper.current();
@@ -134,6 +135,7 @@ struct App::Parts {
   kube::LeaderElector elector;
   controllers::install::Installer installer;
   kube::Health health;
+  kube::EventRecorder events;
   controllers::portpool::PortPoolControllers port_pools;
   kube::Manager manager;
   std::function<void(const kube::WebhookCertificate&)> on_certificate;
@@ -171,11 +173,16 @@ void App::set_webhook_address(controllers::install::WebhookAddress address) {
 
 Result<> App::run(const Context& context) {
   parts_->installer.add_to(parts_->manager);
+  const auto beside = [&context](std::stop_token stop) {
+    Context own = context;
+    own.stop = std::move(stop);
+    return own;
+  };
   const auto keeper = context.tasks.spawn("certificate", [&](std::stop_token stop) {
-    Context keeping = context;
-    keeping.stop = std::move(stop);
-    parts_->keeper.keep(keeping, kCertificateCheckPeriod);
+    parts_->keeper.keep(beside(std::move(stop)), kCertificateCheckPeriod);
   });
+  const auto events = context.tasks.spawn(
+      "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });
   return parts_->manager.run(context);
 }
 

@@ -14,8 +14,6 @@ using wire::Object;
 using wire::Value;
 
 constexpr std::int64_t kDefaultWeight = 10;
-constexpr std::string_view kReady = "Ready";
-constexpr std::string_view kNotReady = "NotReady";
 
 void add_slots(const api::PortPoolItem& item, model::Protocol protocol,
                std::vector<WantedSlot>& out) {
@@ -111,7 +109,8 @@ SlotStep step_of_bound(const api::Listener& listener, const ledger::Claim& claim
   if (api::encode(wanted) != api::encode(listener.spec)) {
     return {.swap = SlotStep::Swap{.claim = ledger::encode(claim), .spec = std::move(wanted)}};
   }
-  const bool told = kube::get(view.pod->meta.annotations, api::kBindStatusAnnotation) == kReady;
+  const bool told =
+      kube::get(view.pod->meta.annotations, api::kBindStatusAnnotation) == api::kReady;
   return {.announce_ready = leads_to(*view.pod, listener) && !told};
 }
 
@@ -122,7 +121,7 @@ api::PortPoolItemStatus item_status(const api::PortPoolItem& item, std::size_t w
       .load_balancer_ids = item.load_balancer_ids,
       .start_port = item.start_port,
       .end_port = item.end_port,
-      .status = std::string(ready == wanted ? kReady : kNotReady),
+      .status = std::string(ready == wanted ? api::kReady : api::kNotReady),
       .message = ready == wanted ? "" : fmt::format("{} of {} listeners are ready", ready, wanted)};
 }
 
@@ -162,7 +161,7 @@ Value new_listener(const api::PortPool& pool, const WantedSlot& slot) {
 
 api::PortPoolStatus pool_status(
     const api::PortPool& pool, const std::vector<std::shared_ptr<const api::Listener>>& listeners) {
-  api::PortPoolStatus status{.status = std::string(kReady)};
+  api::PortPoolStatus status{.status = std::string(api::kReady)};
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     const auto protocols = api::protocols_of(item);
     const std::size_t ports = static_cast<std::size_t>(item.end_port - item.start_port);
@@ -173,7 +172,7 @@ api::PortPoolStatus pool_status(
              claims::is_applied(*listener);
     });
     status.pool_items.push_back(item_status(item, wanted, static_cast<std::size_t>(ready)));
-    if (status.pool_items.back().status != kReady) status.status = std::string(kNotReady);
+    if (status.pool_items.back().status != api::kReady) status.status = std::string(api::kNotReady);
   }
   return status;
 }

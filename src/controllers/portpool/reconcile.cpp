@@ -5,6 +5,7 @@
 #include "api/decode.h"
 #include "api/walkers.h"
 #include "base/log.h"
+#include "controllers/portpool/events.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -61,12 +62,14 @@ void add_pod_index(kube::Store<kube::Pod>& pods) {
 
 PortPoolControllers::PortPoolControllers(Tasks& tasks, kube::Client& client, Caches caches,
                                          claims::Claimer& claimer, lb::Forwarder& forwarder,
+                                         kube::EventRecorder& events,
                                          std::function<bool()> may_write,
                                          metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
       forwarder_(forwarder),
+      events_(events),
       may_write_(std::move(may_write)),
       pools_(tasks, {.name = "portpool", .registry = registry},
              [this](const Context& c, const ObjectKey& k) { return reconcile_pool(c, k); }),
@@ -110,10 +113,13 @@ Result<Requeue> PortPoolControllers::reconcile_pool(const Context& context, cons
 
 Result<> PortPoolControllers::create_missing(const Context& context, const api::PortPool& pool) {
   const Result<std::vector<WantedSlot>> wanted = wanted_slots(pool);
-  if (!wanted)
-    return fail(error_of(Code::invalid, "cannot be used")
-                    .about("PortPool " + pool.meta.key().to_string())
-                    .because(wanted.error()));
+  if (!wanted) {
+    const Error error = error_of(Code::invalid, "cannot be used")
+                            .about("PortPool " + pool.meta.key().to_string())
+                            .because(wanted.error());
+    events_.record(pool_failed(pool, error));
+    return fail(error);
+  }
   for (const WantedSlot& slot : *wanted) {
     if (caches_.listeners.get({std::string(pool.meta.ns.view()), slot.name})) continue;
     Result<Value> created =
@@ -129,7 +135,8 @@ Result<> PortPoolControllers::create_missing(const Context& context, const api::
 Result<> PortPoolControllers::write_pool_status(const Context& context, const api::PortPool& pool) {
   const auto listeners =
       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string());
-  const Object wanted = api::encode(pool_status(pool, listeners));
+  const api::PortPoolStatus status = pool_status(pool, listeners);
+  const Object wanted = api::encode(status);
   if (wanted == api::encode(pool.status)) return {};
   Result<Value> written =
       client_.patch(context, api::port_pool_kind().type, pool.meta.key(), kube::PatchType::merge,
@@ -137,6 +144,8 @@ Result<> PortPoolControllers::write_pool_status(const Context& context, const ap
   if (!written) return pass(written);
   if (Result<api::PortPool> next = api::decode_port_pool(*written))
     caches_.pools.put(std::move(*next));
+  if (status.status == api::kReady && pool.status.status != api::kReady)
+    events_.record(pool_is_ready(pool));
   return {};
 }
 
@@ -208,11 +217,14 @@ Result<> PortPoolControllers::announce_ready(const Context& context, const kube:
   // for.
   const Object patch{
       {"metadata", Object{{"uid", pod.meta.uid},
-                          {"annotations", Object{{api::kBindStatusAnnotation, "Ready"}}}}}};
+                          {"annotations", Object{{api::kBindStatusAnnotation, api::kReady}}}}}};
   const Result<Value> written =
       client_.patch(context, kube::types::kPod, pod.meta.key(), kube::PatchType::merge, patch,
                     {.subresource = "status"});
-  if (written) return {};
+  if (written) {
+    events_.record(pod_is_ready(pod));
+    return {};
+  }
   const Code code = written.error().code;
   if (code == Code::not_found || code == Code::conflict || code == Code::invalid) return {};
   return fail(written.error());
@@ -230,6 +242,8 @@ Result<Requeue> PortPoolControllers::reconcile_forwarding(const Context& context
   const std::string address = forwarder_.address_of(listener->spec.load_balancer_id);
   if (Result<> applied = forwarder_.apply(context, forwarding_of(*listener, address, *protocol));
       !applied) {
+    if (applied.error().code != Code::stopped)
+      events_.record(listener_failed(*listener, applied.error()));
     return pass(applied);
   }
   Result<Value> written = client_.patch(context, api::listener_kind().type, key,

@@ -14,6 +14,7 @@
 #include "controllers/portpool/plan.h"
 #include "kube/cache/store.h"
 #include "kube/runtime/controller.h"
+#include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
 #include "lb/forwarder.h"
 
@@ -32,8 +33,8 @@ class PortPoolControllers {
  public:
   // `may_write` is the fence of the leader election: asked before traffic is pointed anywhere.
   PortPoolControllers(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                      lb::Forwarder& forwarder, std::function<bool()> may_write,
-                      metrics::Registry* registry);
+                      lb::Forwarder& forwarder, kube::EventRecorder& events,
+                      std::function<bool()> may_write, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager);
 
@@ -54,6 +55,7 @@ class PortPoolControllers {
   Caches caches_;
   claims::Claimer& claimer_;
   lb::Forwarder& forwarder_;
+  kube::EventRecorder& events_;
   const std::function<bool()> may_write_;
   kube::Controller pools_;
   kube::Controller slots_;

@@ -1,0 +1,59 @@
+#include "controllers/portpool/events.h"
+
+#include "api/pod_ports.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+constexpr std::string_view kNormal = "Normal";
+constexpr std::string_view kWarning = "Warning";
+
+kube::EventNote note(std::string api_version, std::string_view kind, const kube::ObjectMeta& meta,
+                     std::string_view type, std::string_view reason, std::string message) {
+  return {.target = {.api_version = std::move(api_version),
+                     .kind = std::string(kind),
+                     .ns = std::string(meta.ns.view()),
+                     .name = meta.name,
+                     .uid = meta.uid},
+          .type = std::string(type),
+          .reason = std::string(reason),
+          .message = std::move(message)};
+}
+
+kube::EventNote about_pool(const api::PortPool& pool, std::string_view type,
+                           std::string_view reason, std::string message) {
+  const kube::ResourceType& kind = api::port_pool_kind().type;
+  return note(kind.api_version(), kind.kind, pool.meta, type, reason, std::move(message));
+}
+
+}  // namespace
+
+kube::EventNote pod_is_ready(const kube::Pod& pod) {
+  std::string message;
+  const auto bindings =
+      api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
+  if (bindings) {
+    for (const api::PoolBinding& binding : *bindings) {
+      message += fmt::format("{}{} port {} is reached at {}:{}", message.empty() ? "" : "; ",
+                             model::to_string(binding.protocol), binding.container_port,
+                             binding.address, binding.port);
+    }
+  }
+  return note("v1", "Pod", pod.meta, kNormal, kReadyReason, std::move(message));
+}
+
+kube::EventNote pool_is_ready(const api::PortPool& pool) {
+  return about_pool(pool, kNormal, kReadyReason, "all ports of the pool can be had");
+}
+
+kube::EventNote pool_failed(const api::PortPool& pool, const Error& error) {
+  return about_pool(pool, kWarning, kEnsureFailedReason, error.to_string());
+}
+
+kube::EventNote listener_failed(const api::Listener& listener, const Error& error) {
+  const kube::ResourceType& kind = api::listener_kind().type;
+  return note(kind.api_version(), kind.kind, listener.meta, kWarning, kEnsureFailedReason,
+              error.to_string());
+}
+
+}  // namespace berth::controllers::portpool
