@@ -25,6 +25,8 @@ function(add_layer name)
 
   if(sources)
     add_library(${name} STATIC ${sources})
+    # Not libcrypto.a: that is OpenSSL's.
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME berth_${name})
     set(scope PUBLIC)
     target_link_libraries(${name} PRIVATE ${L_PRIVATE_LIBS})
   else()

@@ -48,10 +48,6 @@ Failure system_error(const model::Target& target, const char* doing, int error) 
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Result<Fd> listen_tcp(const model::Target& at) {
   Result<Address> address = address_of(at);
   if (!address) return pass(address);

@@ -3,31 +3,12 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "model/port.h"
 
 namespace berth::edge {
-
-// Owns a file descriptor.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-  }
-  ~Fd();
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
 
 // A non-blocking socket that listens there. Addresses are numeric; errors name the address.
 Result<Fd> listen_tcp(const model::Target& at);

@@ -39,6 +39,11 @@ std::optional<std::int64_t> int_at(const Value& root, std::string_view pointer);
 std::optional<bool> bool_at(const Value& root, std::string_view pointer);
 const Object* object_at(const Value& root, std::string_view pointer);
 const Array* array_at(const Value& root, std::string_view pointer);
+// An Object would become a Value of its own, to which the answer would point after its end.
+const Value* find(const Object& root, std::string_view pointer) = delete;
+std::string_view string_at(const Object& root, std::string_view pointer) = delete;
+const Object* object_at(const Object& root, std::string_view pointer) = delete;
+const Array* array_at(const Object& root, std::string_view pointer) = delete;
 // Sets the value and makes the missing (or null) objects on the way. Existing elements of arrays
 // can be stepped through and set; anything else fails and leaves the document as it was.
 Result<> set_at(Value& root, std::string_view pointer, Value value);

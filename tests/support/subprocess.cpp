@@ -93,20 +93,6 @@ bool fill(const Fd& memory, std::string_view text) {
 
 }  // namespace
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-int Fd::release() { return std::exchange(fd_, -1); }
-
-void Fd::reset() {
-  if (fd_ >= 0) ::close(release());
-}
-
 std::expected<Process, std::string> Process::start(const Command& command, int in, int out,
                                                    int err) {
   std::vector<std::string> words{command.program.string()};
@@ -125,7 +111,7 @@ std::expected<Process, std::string> Process::start(const Command& command, int i
   if (pid < 0) return std::unexpected(errno_text("fork"));
   if (pid == 0) become(plan);
 
-  child_report.reset();
+  child_report.close();
   Process process(pid, Fd(pid_descriptor(pid)));
   int reason = 0;
   if (::read(report.get(), &reason, sizeof reason) == sizeof reason) {
