@@ -139,6 +139,18 @@ void finish_definition(Core& core, const GroupResource& resource) REQUIRES(core.
   core.hub.close(resource);
 }
 
+// As webhooks see them.
+Object shown_options(const DeleteOptions& options) {
+  Object shown;
+  if (options.grace_seconds) shown["gracePeriodSeconds"] = *options.grace_seconds;
+  if (!options.propagation.empty()) shown["propagationPolicy"] = options.propagation;
+  Object preconditions;
+  if (options.uid) preconditions["uid"] = *options.uid;
+  if (options.version) preconditions["resourceVersion"] = *options.version;
+  if (!preconditions.empty()) shown["preconditions"] = std::move(preconditions);
+  return shown;
+}
+
 std::optional<std::string> text_at(const Value& value, std::string_view pointer) {
   const Value* found = wire::find(value, pointer);
   if (found == nullptr || !found->is_string()) return std::nullopt;
@@ -198,14 +210,16 @@ Outcome<Deleted> Deletes::remove_one(const WriteRequest& request, const std::str
       return refuse(forbidden(kind.resource(), name, "this namespace may not be deleted"));
     }
     if (Outcome<> fine = check_preconditions(kind, *current, options); !fine) return refuse(fine);
-    const AdmissionRequest admission{.served = request.served,
-                                     .operation = "DELETE",
-                                     .ns = std::string(namespace_of(*current)),
-                                     .name = name,
-                                     .subresource = {},
-                                     .user = request.user,
-                                     .dry_run = options.dry_run,
-                                     .old = current.get()};
+    const AdmissionRequest admission{
+        .served = request.served,
+        .operation = "DELETE",
+        .ns = kind.resource() == kNamespaces ? name : std::string(namespace_of(*current)),
+        .name = name,
+        .subresource = {},
+        .user = request.user,
+        .dry_run = options.dry_run,
+        .old = current.get(),
+        .options = shown_options(options)};
     Outcome<> fine = admission_.mutate(admission, nullptr, {}, request.warnings);
     if (fine) fine = admission_.validate(admission, nullptr, request.warnings);
     if (!fine) return refuse(fine);

@@ -41,7 +41,9 @@ class TransportCaller final : public WebhookCaller {
         .body = body,
         .tls = std::move(tls)};
     const Context context{.tasks = tasks_, .stop = stop_.get_token()};
-    return transport_->call(context.within(timeout), request);
+    Result<net::Response> response = transport_->call(context.within(timeout), request);
+    if (response || response.error().code != Code::timeout) return response;
+    return fail(Code::timeout, "Post \"{}\": context deadline exceeded", request.url);
   }
   void stop() { stop_.request_stop(); }
 

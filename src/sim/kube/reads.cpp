@@ -146,9 +146,7 @@ Outcome<std::uint64_t> Reads::version_to_show(const ListOptions& options) {
   if (options.version > current) return refuse(too_large_version(options.version, current));
   if (options.exact) {
     if (options.version < core_.storage.compacted()) {
-      return refuse(
-          expired("The provided resource version is too old; the requested version is no longer "
-                  "available."));
+      return refuse(expired("The resourceVersion for the provided list is too old."));
     }
     return options.version;
   }

@@ -90,14 +90,21 @@ ObjectPtr Writes::find(const WriteRequest& request) const {
 
 AdmissionRequest Writes::admission_request(const WriteRequest& request, std::string operation,
                                            const Value& object, const Value* old) const {
+  std::string name(name_of(object));
+  Object options;
+  for (const char* key : {"fieldManager", "fieldValidation"}) {
+    if (const auto value = request.info.parameter(key); !value.empty()) options[key] = value;
+  }
   return {.served = request.served,
           .operation = std::move(operation),
-          .ns = request.info.ns,
-          .name = std::string(name_of(object)),
+          // A namespace is inside itself.
+          .ns = request.kind().resource() == kNamespaces ? name : request.info.ns,
+          .name = name,
           .subresource = request.info.subresource,
           .user = request.user,
           .dry_run = request.dry_run(),
-          .old = old};
+          .old = old,
+          .options = std::move(options)};
 }
 
 Outcome<> Writes::admit(const WriteRequest& request, const std::string& operation, Value& object,
