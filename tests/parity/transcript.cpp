@@ -101,10 +101,10 @@ class Case {
     }
     line += warnings_of(*response) + " ";
     Result<Value> body = wire::parse_json(response->body);
-    if (!body) return collapse(line + response->body, variables_);
+    if (!body) return line + collapse(response->body, variables_);
     save(step, *body);
-    return collapse(line + wire::to_json(selected(*body, wire::array_at(step, "/only"))),
-                    variables_);
+    return line +
+           collapse(wire::to_json(selected(*body, wire::array_at(step, "/only"))), variables_);
   }
 
   void save(const Value& step, const Value& body) {

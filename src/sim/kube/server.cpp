@@ -10,6 +10,7 @@
 #include "sim/kube/object_meta.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/request_info.h"
+#include "sim/kube/write_rules.h"
 #include "sim/kube/writes.h"
 
 namespace berth::sim::kube {
@@ -76,7 +77,7 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   const bool core = served.kind->group.empty();
   if (name == "status") return served.version->status_subresource;
   if (name == "finalize") return core && served.kind->plural == "namespaces";
-  return name == "binding" && core && served.kind->plural == "pods" && info.verb == "create";
+  return name == "binding" && core && served.kind->plural == "pods";
 }
 
 }  // namespace
@@ -153,11 +154,12 @@ class Server::Impl {
       return refuse(not_found(info.group_resource(), info.name));
     }
     // A group of built-in kinds answers for itself; what nobody serves has no page.
-    if (!core_.kinds.has_builtin_group(info.group, info.version)) return refuse(page_not_found());
+    if (!core_.kinds.has_builtin_group(info.group)) return refuse(page_not_found());
     return refuse(unknown_resource());
   }
 
   Outcome<net::Reply> read(const ReadRequest& request) {
+    if (request.info.subresource == "binding") return refuse(method_not_allowed());
     if (request.info.verb == "watch") return reads_.watch(request);
     if (request.info.verb == "list") {
       Outcome<std::string> list = reads_.list(request);
@@ -179,6 +181,9 @@ class Server::Impl {
     if ((verb == "create") != (collection || binding) || placeless) {
       return refuse(method_not_allowed());
     }
+    const bool applying =
+        request.http.headers.get("Content-Type").find("apply-patch") != std::string_view::npos;
+    if (Outcome<> fine = check_write_options(request.info, applying); !fine) return refuse(fine);
     Outcome<Written> written = verb == "create"
                                    ? (binding ? writes_.bind(request) : writes_.create(request))
                                : verb == "update" ? writes_.update(request)
@@ -193,6 +198,11 @@ class Server::Impl {
   Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
     if (!request.info.subresource.empty()) return refuse(method_not_allowed());
     if (request.info.verb == "deletecollection") {
+      // Neither all namespaces nor what is in all of them goes at once.
+      const bool everywhere = request.kind().namespaced && request.info.ns.empty();
+      if (everywhere || request.kind().resource() == GroupResource{"", "namespaces"}) {
+        return refuse(method_not_allowed());
+      }
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
