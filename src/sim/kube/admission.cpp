@@ -289,6 +289,7 @@ Outcome<Value> Admission::call(const Hook& hook, const AdmissionRequest& request
       std::chrono::seconds{wire::int_at(*hook.entry, "/timeoutSeconds").value_or(10)};
   Result<net::Response> reply =
       caller_->call(target_of(*hook.entry), wire::to_json(review), timeout);
+  if (!reply && reply.error().code == Code::throttled) return refuse(too_many_requests(1));
   if (!reply) return unreachable(reply.error().message);
   if (!is_success(reply->status)) return unreachable(http_failure(*reply));
   Result<Value> answer = wire::parse_json(reply->body);
@@ -306,7 +307,7 @@ Outcome<std::optional<Value>> Admission::ask(const Hook& hook, const AdmissionRe
   if (!*concerned) return std::nullopt;
   Outcome<Value> response = call(hook, request, object);
   if (!response) {
-    if (hook.fail_closed) return refuse(response);
+    if (hook.fail_closed || response.error().code == 429) return refuse(response);
     return std::nullopt;
   }
   if (const Array* said = wire::array_at(*response, "/warnings")) {

@@ -8,6 +8,7 @@
 #include "sim/kube/deletes.h"
 #include "sim/kube/discovery.h"
 #include "sim/kube/object_meta.h"
+#include "sim/kube/pod_doors.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/request_info.h"
 #include "sim/kube/write_rules.h"
@@ -77,7 +78,8 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   const bool core = served.kind->group.empty();
   if (name == "status") return served.version->status_subresource;
   if (name == "finalize") return core && served.kind->plural == "namespaces";
-  return name == "binding" && core && served.kind->plural == "pods";
+  return (name == "binding" || name == "log" || name == "exec") && core &&
+         served.kind->plural == "pods";
 }
 
 }  // namespace
@@ -86,6 +88,7 @@ class Server::Impl {
  public:
   explicit Impl(ServerOptions options)
       : access_(std::move(options.access)),
+        pod_runtime_(options.pod_runtime),
         core_(options.seed, options.history_changes),
         admission_(core_, options.webhooks),
         reads_(core_, faults_, options.watch_buffer_bytes),
@@ -124,6 +127,9 @@ class Server::Impl {
     if (!served) return refuse(served);
     if (!served->version->deprecation_warning.empty()) {
       warnings.push_back(served->version->deprecation_warning);
+    }
+    if (info->subresource == "log" || info->subresource == "exec") {
+      return pod_door({*info, *served, {}, now}, request);
     }
     const Representation shape = representation_of(*served, request);
     if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
@@ -169,6 +175,17 @@ class Server::Impl {
     Outcome<ObjectPtr> object = reads_.get(request);
     if (!object) return refuse(object);
     return object_reply(200, **object, request.shape);
+  }
+
+  Outcome<net::Reply> pod_door(const ReadRequest& request, const net::Request& http) {
+    const bool log = request.info.subresource == "log";
+    if (http.method != "GET" && (log || http.method != "POST")) {
+      return refuse(method_not_allowed());
+    }
+    Outcome<ObjectPtr> pod = reads_.get(request);
+    if (!pod) return refuse(pod);
+    return log ? read_log(request.info, **pod, pod_runtime_)
+               : run_command(request.info, http, **pod, pod_runtime_);
   }
 
   Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape) {
@@ -235,6 +252,7 @@ class Server::Impl {
 
  private:
   const Access access_;
+  PodRuntime* const pod_runtime_;
   Faults faults_;
   Core core_;
   Admission admission_;
