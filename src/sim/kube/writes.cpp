@@ -308,11 +308,17 @@ Outcome<Written> Writes::bind(const WriteRequest& request) {
   MutexLock lock(core_.mu);
   const ObjectPtr current = core_.storage.find(resource, key);
   if (current == nullptr) return refuse(not_found(resource, request.info.name));
-  if (const auto taken = wire::string_at(*current, "/spec/nodeName"); !taken.empty()) {
-    return refuse(conflict(
-        {"", "pods/binding"}, request.info.name,
-        fmt::format("pod {} is already assigned to node \"{}\"", request.info.name, taken)));
+  const auto refuse_because = [&](const std::string& why) {
+    return refuse(conflict({"", "pods/binding"}, request.info.name,
+                           fmt::format("pod {} is {}", request.info.name, why)));
+  };
+  if (is_deleting(*current)) {
+    return refuse_because("being deleted, cannot be assigned to a host");
   }
+  if (const auto taken = wire::string_at(*current, "/spec/nodeName"); !taken.empty()) {
+    return refuse_because(fmt::format("already assigned to node \"{}\"", taken));
+  }
+  if (request.dry_run()) return Written{201, current};
   Value next = *current;
   (void)wire::set_at(next, "/spec/nodeName", Value(node));
   Value& status = next.get_object()["status"];
