@@ -15,6 +15,7 @@ struct Reason {
 };
 
 constexpr std::array kReasons = {
+    Reason{101, "Switching Protocols"},
     Reason{200, "OK"},
     Reason{201, "Created"},
     Reason{202, "Accepted"},
@@ -73,6 +74,7 @@ bool is_set_by_server(std::string_view name) {
 }  // namespace
 
 Framing framing_of(const Reply& reply) {
+  if (reply.status == kSwitchingProtocols) return Framing::raw;
   if (reply.status == 204 || reply.status == 304) return Framing::none;
   return reply.stream ? Framing::chunked : Framing::length;
 }
@@ -92,7 +94,11 @@ std::string reply_head(const Reply& reply, Framing framing, bool keep_alive, Wal
   if (framing == Framing::length) {
     fmt::format_to(std::back_inserter(head), "Content-Length: {}\r\n", reply.body.size());
   }
-  if (!keep_alive) head.append("Connection: close\r\n");
+  if (framing == Framing::raw) {
+    head.append("Connection: Upgrade\r\n");
+  } else if (!keep_alive) {
+    head.append("Connection: close\r\n");
+  }
   head.append("\r\n");
   return head;
 }

@@ -15,6 +15,7 @@ enum class Framing {
   length,   // Content-Length
   chunked,  // until the empty chunk
   none,     // the status has no body (204, 304)
+  raw,      // what follows is not HTTP, and ends with the connection (101)
 };
 
 // With `keep_alive` false the head says that the connection ends. Headers must be valid.

@@ -26,6 +26,10 @@ struct Peer {
   std::vector<std::string> certificate_organizations{};
 };
 
+// With this status the conversation leaves HTTP: `Reply::body` is sent as it is behind the head,
+// and the connection ends with it (`net/websocket.h`).
+inline constexpr int kSwitchingProtocols = 101;
+
 struct Reply {
   int status = 200;
   Headers headers{};

@@ -237,10 +237,12 @@ class HttpConnection final : public ServerConnection,
       reply = refusal(505, "this answer is a stream and needs HTTP/1.1");
     }
     const Framing framing = framing_of(reply);
+    if (framing == Framing::raw) keep_alive_ = false;
     std::string head = reply_head(reply, framing, keep_alive_, std::chrono::system_clock::now());
     const bool bodiless = head_only_ || framing == Framing::none;
-    if (reply.stream && bodiless) reply.stream->abandon();
-    if (reply.stream && !bodiless) return send_stream(std::move(head), std::move(reply.stream));
+    const bool chunked = framing == Framing::chunked && !bodiless;
+    if (reply.stream && !chunked) reply.stream->abandon();
+    if (chunked) return send_stream(std::move(head), std::move(reply.stream));
     phase_ = Phase::replying;
     if (!bodiless && reply.body.size() <= kMaxJoinedBody) {
       head += reply.body;

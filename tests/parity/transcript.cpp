@@ -1,9 +1,8 @@
 #include "transcript.h"
 
-#include <algorithm>
 #include <boost/json.hpp>
-#include <set>
 
+#include "base/encoding.h"
 #include "wire/splitters.h"
 
 namespace berth::parity {
@@ -16,135 +15,96 @@ using wire::Value;
 constexpr Duration kStepTimeout = std::chrono::seconds{30};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
-std::string expand(std::string text, const Variables& variables) {
-  for (const auto& [name, value] : variables) {
-    const std::string key = "$" + name;
-    for (std::size_t at = text.find(key); at != std::string::npos;
-         at = text.find(key, at + value.size())) {
-      text.replace(at, key.size(), value);
-    }
-  }
+std::string text_at(const Value& step, std::string_view pointer, std::string_view otherwise = {}) {
+  const Value* found = wire::find(step, pointer);
+  return std::string(found != nullptr && found->is_string() ? found->get_string() : otherwise);
+}
+
+std::string warnings_of(const net::Response& response) {
+  std::string text;
+  for (const auto value : response.headers.all("Warning")) text.append(" warning ").append(value);
   return text;
 }
 
-// The other way round: what a variable stands for differs between servers.
-std::string collapse(std::string text, const Variables& variables) {
-  for (const auto& [name, value] : variables) {
-    if (value.empty()) continue;
-    const std::string key = "$" + name;
-    for (std::size_t at = text.find(value); at != std::string::npos;
-         at = text.find(value, at + key.size())) {
-      text.replace(at, value.size(), key);
-    }
+// A body that would be too long to write down.
+std::string repeated(const Value& repeat) {
+  std::string body = text_at(repeat, "/before");
+  const std::string part = text_at(repeat, "/text");
+  for (std::int64_t left = wire::int_at(repeat, "/times").value_or(0); left > 0; --left) {
+    body += part;
   }
-  return text;
-}
-
-// Values that differ between servers or runs; that they are there still counts.
-const std::set<std::string_view> kMasked{"uid",
-                                         "resourceVersion",
-                                         "creationTimestamp",
-                                         "deletionTimestamp",
-                                         "lastTransitionTime",
-                                         "continue",
-                                         "time"};
-const std::set<std::string_view> kDropped{"managedFields", "selfLink", "remainingItemCount"};
-
-Value masked(const Value& value) {
-  if (value.is_array()) {
-    Array out;
-    for (const Value& item : value.get_array()) out.push_back(masked(item));
-    return out;
-  }
-  if (!value.is_object()) return value;
-  std::map<std::string, Value> sorted;  // the order of members says nothing
-  for (const auto& member : value.get_object()) {
-    if (kDropped.contains(member.key())) continue;
-    // The real server writes an empty token for custom kinds and none for built-in ones.
-    if (member.key() == "continue" && member.value() == Value("")) continue;
-    const bool mask = kMasked.contains(member.key()) && !member.value().is_null();
-    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value());
-  }
-  Object out;
-  for (auto& [key, member] : sorted) out[key] = std::move(member);
-  return out;
-}
-
-Value selected(const Value& body, const Array* only) {
-  if (!only) return masked(body);
-  Object out;
-  for (const Value& pointer : *only) {
-    const std::string_view path = pointer.get_string();
-    const Value* found = wire::find(body, path);
-    out[path] = found ? masked(*found) : Value("<absent>");
-  }
-  return out;
+  return body + text_at(repeat, "/after");
 }
 
 class Case {
  public:
   Case(const Context& context, const Peer& peer, Variables variables)
-      : context_(context), peer_(peer), variables_(std::move(variables)) {}
+      : context_(context), peer_(peer), variables_(std::move(variables)) {
+    variables_["hooks"] = peer.hooks.url() + hook_path({});
+    variables_["ca"] = base64_encode(peer.hooks.ca_pem());
+  }
 
   Result<std::string> run_step(const Value& step) {
-    if (!wire::string_at(step, "/watch").empty()) return watch(step);
-    if (!wire::string_at(step, "/until").empty()) return wait_until_served(step);
+    if (wire::find(step, "/watch")) return watch(step);
+    if (wire::find(step, "/until")) return repeat_until(step, {});
+    if (wire::find(step, "/webhook")) return add_webhook(step);
+    if (wire::find(step, "/answers")) return script(step);
+    if (wire::find(step, "/calls")) return show_calls(step);
+    if (wire::find(step, "/compact")) return compact();
     return exchange(step);
   }
 
  private:
-  Result<net::Request> request_of(const std::string& method, const std::string& path) {
-    Result<kube::Identity> identity = peer_.cluster->credentials->identity(context_);
-    if (!identity) return pass(identity);
-    net::Request request{.method = method, .url = peer_.cluster->server + path};
-    request.tls = identity->tls;
-    if (!identity->bearer_token.empty()) {
-      request.headers.set("Authorization", "Bearer " + identity->bearer_token.reveal());
+  std::string hook_path(const std::string& name) const {
+    return "/" + peer_.name + "/" + variables_.at("ns") + (name.empty() ? "" : "/" + name);
+  }
+
+  Result<net::Request> request_of(const Value& step, std::string what) {
+    what = expand(std::move(what), variables_);
+    const std::size_t space = what.find(' ');
+    const auto identity = peer_.identities.find(text_at(step, "/as", "admin"));
+    if (identity == peer_.identities.end()) {
+      return fail(Code::invalid, "{}: nobody is called {}", what, text_at(step, "/as"));
     }
-    request.headers.set("Accept", "application/json");
+    net::Request request{.method = what.substr(0, space),
+                         .url = peer_.server + what.substr(space + 1)};
+    request.tls = identity->second.tls;
+    if (!identity->second.bearer_token.empty()) {
+      request.headers.set("Authorization", "Bearer " + identity->second.bearer_token.reveal());
+    }
+    request.headers.set("Accept", text_at(step, "/accept", "application/json"));
+    add_body(step, request);
     return request;
-  }
-
-  Result<std::string> exchange(const Value& step) {
-    const std::string what = expand(std::string(wire::string_at(step, "/do")), variables_);
-    const std::size_t space = what.find(' ');
-    Result<net::Request> request = request_of(what.substr(0, space), what.substr(space + 1));
-    if (!request) return pass(request);
-    add_body(step, *request);
-    Result<net::Response> response = peer_.transport.call(context_.within(kStepTimeout), *request);
-    if (!response) return pass(response);
-    Result<Value> body = wire::parse_json(response->body);
-    if (!body) return fmt::format("{} {}", response->status, collapse(response->body, variables_));
-    save(step, *body);
-    const std::string shown = wire::to_json(selected(*body, wire::array_at(step, "/only")));
-    return fmt::format("{} {} {}", wire::string_at(step, "/do"), response->status,
-                       collapse(shown, variables_));
-  }
-
-  // Asks again until the answer is 200: a kind is served a moment after its definition was created.
-  Result<std::string> wait_until_served(const Value& step) {
-    const std::string what = expand(std::string(wire::string_at(step, "/until")), variables_);
-    const std::size_t space = what.find(' ');
-    const Context bounded = context_.within(kStepTimeout);
-    for (;;) {
-      Result<net::Request> request = request_of(what.substr(0, space), what.substr(space + 1));
-      if (!request) return pass(request);
-      Result<net::Response> response = peer_.transport.call(bounded, *request);
-      if (!response) return pass(response);
-      if (response->status == 200) return std::string("served");
-      if (!sleep_for(bounded.tasks, kLookAgain, bounded.stop) || bounded.expired())
-        return fail(bounded.end_error());
-    }
   }
 
   void add_body(const Value& step, net::Request& request) {
     const Value* body = wire::find(step, "/body");
-    if (!body) return;
-    const std::string_view type = wire::string_at(step, "/type");
-    request.headers.set("Content-Type", std::string(type.empty() ? "application/json" : type));
+    const Value* repeat = wire::find(step, "/repeat");
+    if (!body && !repeat) return;
+    request.headers.set("Content-Type", text_at(step, "/type", "application/json"));
     // A string is sent as it is: for bodies that are no JSON.
-    request.body = expand(
-        body->is_string() ? std::string(body->get_string()) : wire::to_json(*body), variables_);
+    request.body = expand(repeat              ? repeated(*repeat)
+                          : body->is_string() ? std::string(body->get_string())
+                                              : wire::to_json(*body),
+                          variables_);
+  }
+
+  Result<std::string> exchange(const Value& step) {
+    Result<net::Request> request = request_of(step, text_at(step, "/do"));
+    if (!request) return pass(request);
+    Result<net::Response> response = peer_.transport.call(context_.within(kStepTimeout), *request);
+    if (!response) return pass(response);
+    std::string line = fmt::format("{} {}", text_at(step, "/do"), response->status);
+    const Array* headers = wire::array_at(step, "/headers");
+    for (const Value& name : headers ? *headers : Array{}) {
+      line += fmt::format(" [{}]", response->headers.get(std::string(name.as_string())));
+    }
+    line += warnings_of(*response) + " ";
+    Result<Value> body = wire::parse_json(response->body);
+    if (!body) return line + collapse(response->body, variables_);
+    save(step, *body);
+    return line +
+           collapse(wire::to_json(selected(*body, wire::array_at(step, "/only"))), variables_);
   }
 
   void save(const Value& step, const Value& body) {
@@ -155,21 +115,104 @@ class Case {
     }
   }
 
+  // Asks again until the answer has the wanted status (200), or until a hook was called: the real
+  // server learns of definitions and webhooks a moment after they were created.
+  Result<std::string> repeat_until(const Value& step, const std::string& hook) {
+    const Context bounded = context_.within(kStepTimeout);
+    const std::int64_t wanted = wire::int_at(step, "/status").value_or(200);
+    for (;;) {
+      Result<net::Request> request = request_of(step, text_at(step, "/until"));
+      if (!request) return pass(request);
+      Result<net::Response> response = peer_.transport.call(bounded, *request);
+      if (!response) return pass(response);
+      if (hook.empty() ? response->status == wanted
+                       : !peer_.hooks.take_calls(hook_path(hook)).empty()) {
+        return text_at(step, "/until") + " came";
+      }
+      if (!sleep_for(bounded.tasks, kLookAgain, bounded.stop) || bounded.expired()) {
+        return fail(Code::timeout, "{}: not within {} s; the last answer was {} {}",
+                    text_at(step, "/until"),
+                    std::chrono::duration_cast<std::chrono::seconds>(kStepTimeout).count(),
+                    response->status, response->body);
+      }
+    }
+  }
+
+  // A webhook of the case's own namespace, for creations of ConfigMaps unless the step says
+  // otherwise. Returns when the server calls it.
+  Result<std::string> add_webhook(const Value& step) {
+    const std::string name = text_at(step, "/webhook");
+    const std::string type = text_at(step, "/type");
+    Object entry{{"name", name + ".parity.berth.dev"},
+                 {"clientConfig", Object{{"url", "$hooks/" + name}, {"caBundle", "$ca"}}},
+                 {"namespaceSelector",
+                  Object{{"matchLabels", Object{{"kubernetes.io/metadata.name", "$ns"}}}}},
+                 {"sideEffects", "None"},
+                 {"admissionReviewVersions", Array{"v1"}},
+                 {"rules", Array{Object{{"operations", Array{"CREATE"}},
+                                        {"apiGroups", Array{""}},
+                                        {"apiVersions", Array{"v1"}},
+                                        {"resources", Array{"configmaps"}}}}}};
+    const Object* given = wire::object_at(step, "/with");
+    for (const auto& member : given ? *given : Object{}) entry[member.key()] = member.value();
+    Result<std::string> made = exchange(Object{
+        {"do",
+         fmt::format("POST /apis/admissionregistration.k8s.io/v1/{}webhookconfigurations", type)},
+        {"body", Object{{"metadata", Object{{"name", "$ns-" + name}}},
+                        {"webhooks", Array{std::move(entry)}}}}});
+    if (!made) return made;
+    static const Value kProbe =
+        Object{{"until", "POST /api/v1/namespaces/$ns/configmaps?dryRun=All"},
+               {"body", Object{{"metadata", Object{{"name", "probe"}}}}}};
+    const Value* probe = wire::find(step, "/probe");
+    Result<std::string> called = repeat_until(probe ? *probe : kProbe, name);
+    if (!called) return called;
+    peer_.hooks.forget_calls(hook_path({}) + "/");
+    return *made + ", " + *called;
+  }
+
+  Result<std::string> script(const Value& step) {
+    Result<Value> answer =
+        wire::parse_json(expand(wire::to_json(*wire::find(step, "/with")), variables_));
+    if (!answer) return pass(answer);
+    peer_.hooks.script(hook_path(text_at(step, "/answers")), *answer);
+    return std::string("answers");
+  }
+
+  Result<std::string> show_calls(const Value& step) {
+    std::string shown = "calls of " + text_at(step, "/calls");
+    for (const Value& call : peer_.hooks.take_calls(hook_path(text_at(step, "/calls")))) {
+      shown += "\n  " + wire::to_json(selected(call, wire::array_at(step, "/only")));
+    }
+    return collapse(shown, variables_);
+  }
+
+  Result<std::string> compact() {
+    if (Result<> done = peer_.compact(context_.within(kStepTimeout)); !done) return pass(done);
+    return std::string("compacted");
+  }
+
   Result<std::string> watch(const Value& step) {
-    const std::string path = expand(std::string(wire::string_at(step, "/watch")), variables_);
     const auto wanted = static_cast<std::size_t>(wire::int_at(step, "/events").value_or(1));
-    Result<net::Request> request = request_of("GET", path);
+    Result<net::Request> request = request_of(step, "GET " + text_at(step, "/watch"));
     if (!request) return pass(request);
     const Context bounded = context_.within(kStepTimeout);
     Result<std::unique_ptr<net::Stream>> stream = peer_.transport.open(bounded, *request);
     if (!stream) return pass(stream);
     std::string shown = fmt::format("watch {}", (*stream)->status());
+    // What happens while the watch is open.
+    const Array* meanwhile = wire::array_at(step, "/meanwhile");
+    for (const Value& one : meanwhile ? *meanwhile : Array{}) {
+      Result<std::string> line = exchange(one);
+      if (!line) return line;
+      shown += "\n  " + *line;
+    }
     std::size_t seen = 0;
     wire::LineSplitter lines;
     while (seen < wanted) {
       Result<std::optional<std::string>> chunk = (*stream)->read(bounded);
       if (!chunk) return pass(chunk);
-      if (!*chunk) return shown + " ended";
+      if (!*chunk) return collapse(shown, variables_) + " ended";
       Result<> fed = lines.feed(**chunk, [&](std::string_view line) -> Result<> {
         Result<Value> event = wire::parse_json(line);
         if (!event) return pass(event);

@@ -210,7 +210,7 @@ ControlPlane::Outcome ControlPlane::write_credentials() {
 }
 
 ControlPlane::Outcome ControlPlane::start_etcd() {
-  const std::string url = "http://127.0.0.1:" + std::to_string(etcd_port_.number());
+  const std::string url = etcd_url();
   auto launched =
       launch("etcd", {"--data-dir=" + file("etcd").string(), "--listen-client-urls=" + url,
                       "--advertise-client-urls=" + url,
@@ -225,7 +225,7 @@ ControlPlane::Outcome ControlPlane::start_etcd() {
 
 std::vector<std::string> ControlPlane::api_server_flags() const {
   std::vector<std::string> flags{
-      "--etcd-servers=http://127.0.0.1:" + std::to_string(etcd_port_.number()),
+      "--etcd-servers=" + etcd_url(),
       "--bind-address=127.0.0.1",
       "--advertise-address=127.0.0.1",
       // Endpoints may not hold a loopback address, so nothing could be published.
@@ -381,6 +381,10 @@ std::vector<pid_t> ControlPlane::process_ids() const {
   ids.reserve(processes_.size());
   for (const auto& [name, process] : processes_) ids.push_back(process.pid());
   return ids;
+}
+
+std::string ControlPlane::etcd_url() const {
+  return "http://127.0.0.1:" + std::to_string(etcd_port_.number());
 }
 
 fs::path ControlPlane::file(std::string_view name) const { return dir_.path() / name; }

@@ -57,6 +57,8 @@ class ControlPlane {
 
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] const std::string& ca_pem() const { return ca_pem_; }
+  // etcd's own endpoint, without TLS; its JSON gateway lies under /v3.
+  [[nodiscard]] std::string etcd_url() const;
 
   // The administrator may do everything (group system:masters).
   [[nodiscard]] const std::string& admin_token() const { return admin_token_; }

@@ -43,58 +43,81 @@ bool lists_resource(const Value& rule, const std::string& plural, const std::str
          });
 }
 
-bool rule_matches(const Value& rule, const Value& hook, const AdmissionRequest& request) {
+bool rule_matches(const Value& rule, const AdmissionRequest& request, const Version& version) {
   const Kind& kind = *request.served.kind;
-  const bool equivalent = wire::string_at(hook, "/matchPolicy") != "Exact";
-  const bool version = std::ranges::any_of(kind.versions, [&](const Version& one) {
-    return (equivalent || &one == request.served.version) && lists(rule, "/apiVersions", one.name);
-  });
   const std::string_view scope = wire::string_at(rule, "/scope");
   const bool in_scope = scope.empty() || scope == "*" || (scope == "Namespaced") == kind.namespaced;
-  return version && in_scope && lists(rule, "/operations", request.operation) &&
-         lists(rule, "/apiGroups", kind.group) &&
+  return in_scope && lists(rule, "/apiVersions", version.name) &&
+         lists(rule, "/operations", request.operation) && lists(rule, "/apiGroups", kind.group) &&
          lists_resource(rule, kind.plural, request.subresource);
 }
 
-Object kind_object(const AdmissionRequest& request) {
-  return {{"group", request.served.kind->group},
-          {"version", request.served.version->name},
-          {"kind", request.served.kind->kind}};
+// The version in which a hook wants to see the object: the one of the request, or with matchPolicy
+// Equivalent another one that its rules name. Null: it does not want to see it.
+const Version* wanted_version(const Value& hook, const AdmissionRequest& request) {
+  const Array* rules = wire::array_at(hook, "/rules");
+  const auto wants = [&](const Version& version) {
+    return rules != nullptr && std::ranges::any_of(*rules, [&](const Value& rule) {
+             return rule_matches(rule, request, version);
+           });
+  };
+  if (wants(*request.served.version)) return request.served.version;
+  if (wire::string_at(hook, "/matchPolicy") == "Exact") return nullptr;
+  const auto& versions = request.served.kind->versions;
+  const auto other = std::ranges::find_if(versions, wants);
+  return other == versions.end() ? nullptr : &*other;
 }
 
-Object resource_object(const AdmissionRequest& request) {
-  return {{"group", request.served.kind->group},
-          {"version", request.served.version->name},
-          {"resource", request.served.kind->plural}};
+Object kind_object(const Kind& kind, const Version& version) {
+  return {{"group", kind.group}, {"version", version.name}, {"kind", kind.kind}};
 }
 
-Object request_object(const AdmissionRequest& request, const Value* object,
+Object resource_object(const Kind& kind, const Version& version) {
+  return {{"group", kind.group}, {"version", version.name}, {"resource", kind.plural}};
+}
+
+// Versions of a kind differ in their name alone.
+Value in_version(const Value* object, const Kind& kind, const Version& version) {
+  if (object == nullptr) return {};
+  Value copy = *object;
+  copy.get_object()["apiVersion"] = kind.api_version(version);
+  return copy;
+}
+
+Value options_object(const AdmissionRequest& request) {
+  std::string kind = request.operation + "Options";
+  for (std::size_t i = 1; i < request.operation.size(); ++i) {
+    kind[i] = static_cast<char>(kind[i] - 'A' + 'a');
+  }
+  Object options = request.options;
+  options["kind"] = kind;
+  options["apiVersion"] = "meta.k8s.io/v1";
+  if (request.dry_run) options["dryRun"] = Array{"All"};
+  return options;
+}
+
+Object request_object(const AdmissionRequest& request, const Version& version,
                       const std::string& uid) {
   Array groups;
   for (const std::string& group : request.user.groups) groups.emplace_back(std::string_view(group));
-  Object review{
-      {"uid", uid},
-      {"kind", kind_object(request)},
-      {"resource", resource_object(request)},
-      {"requestKind", kind_object(request)},
-      {"requestResource", resource_object(request)},
-      {"operation", request.operation},
-      {"userInfo", Object{{"username", request.user.name}, {"groups", std::move(groups)}}},
-      {"dryRun", request.dry_run}};
+  Object user{{"username", request.user.name}, {"groups", std::move(groups)}};
+  if (!request.user.uid.empty()) user["uid"] = request.user.uid;
+  const Kind& kind = *request.served.kind;
+  Object review{{"uid", uid},
+                {"kind", kind_object(kind, version)},
+                {"resource", resource_object(kind, version)},
+                {"requestKind", kind_object(kind, *request.served.version)},
+                {"requestResource", resource_object(kind, *request.served.version)},
+                {"operation", request.operation},
+                {"userInfo", std::move(user)},
+                {"dryRun", request.dry_run},
+                {"options", options_object(request)}};
   if (!request.name.empty()) review["name"] = request.name;
   if (!request.ns.empty()) review["namespace"] = request.ns;
   if (!request.subresource.empty()) {
     review["subResource"] = request.subresource;
     review["requestSubResource"] = request.subresource;
   }
-  review["object"] = object == nullptr ? Value() : *object;
-  review["oldObject"] = request.old == nullptr ? Value() : *request.old;
-  const std::string options = request.operation.substr(0, 1) + [&] {
-    std::string tail = request.operation.substr(1);
-    for (char& c : tail) c = static_cast<char>(c - 'A' + 'a');
-    return tail;
-  }();
-  review["options"] = Object{{"kind", options + "Options"}, {"apiVersion", "meta.k8s.io/v1"}};
   return review;
 }
 
@@ -133,12 +156,47 @@ ApiError call_failure(const std::string& name, std::string_view why) {
   return internal_error(fmt::format("failed calling webhook \"{}\": {}", name, why));
 }
 
+// Why a response breaks the rules, if it does.
+std::optional<std::string> defect_of(const Value& review, const std::string& uid, bool mutating) {
+  const std::string version(wire::string_at(review, "/apiVersion"));
+  const std::string kind(wire::string_at(review, "/kind"));
+  if (version != "admission.k8s.io/v1" || kind != "AdmissionReview") {
+    return fmt::format(
+        "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {}, Kind={}",
+        version, kind);
+  }
+  if (wire::object_at(review, "/response") == nullptr) return "webhook response was absent";
+  const std::string_view given = wire::string_at(review, "/response/uid");
+  if (given != uid) return fmt::format("expected response.uid=\"{}\", got \"{}\"", uid, given);
+  const bool patch = !wire::string_at(review, "/response/patch").empty();
+  const bool type = wire::find(review, "/response/patchType") != nullptr;
+  if (mutating && patch != type) {
+    return patch ? "webhook returned response.patch but not response.patchType"
+                 : "webhook returned response.patchType but not response.patch";
+  }
+  if (!mutating && patch) return "validating webhook may not return response.patch";
+  if (!mutating && type) return "validating webhook may not return response.patchType";
+  return std::nullopt;
+}
+
+// What a client of the real server makes of an answer that is no success.
+std::string http_failure(const net::Response& reply) {
+  const std::string_view type = reply.headers.get("Content-Type");
+  const bool text = type.empty() || type.starts_with("text/");
+  return fmt::format("an error on the server (\"{}\") has prevented the request from succeeding",
+                     text ? std::string_view(reply.body) : "unknown");
+}
+
+bool is_success(int status) { return status >= 200 && status <= 206; }
+
 }  // namespace
 
 struct Admission::Hook {
   std::shared_ptr<const Value> configuration;  // keeps `entry` alive
   const Value* entry;
   std::string name;
+  const Version* version;  // the hook wants to see
+  bool mutating = false;
   bool fail_closed = true;
   bool reinvoke = false;
   ObjectPtr namespace_object;
@@ -157,9 +215,13 @@ std::vector<Admission::Hook> Admission::hooks(const AdmissionRequest& request,
     const Array* entries = wire::array_at(*object, "/webhooks");
     if (entries == nullptr) continue;
     for (const Value& entry : *entries) {
+      const Version* version = wanted_version(entry, request);
+      if (version == nullptr) continue;
       hooks.push_back({.configuration = object,
                        .entry = &entry,
                        .name = std::string(wire::string_at(entry, "/name")),
+                       .version = version,
+                       .mutating = plural.starts_with("mutating"),
                        .fail_closed = wire::string_at(entry, "/failurePolicy") != "Ignore",
                        .reinvoke = wire::string_at(entry, "/reinvocationPolicy") == "IfNeeded",
                        .namespace_object = ns});
@@ -170,12 +232,6 @@ std::vector<Admission::Hook> Admission::hooks(const AdmissionRequest& request,
 
 Outcome<bool> Admission::matches(const Hook& hook, const AdmissionRequest& request,
                                  const Value* object) const {
-  const Array* rules = wire::array_at(*hook.entry, "/rules");
-  if (rules == nullptr || std::ranges::none_of(*rules, [&](const Value& rule) {
-        return rule_matches(rule, *hook.entry, request);
-      })) {
-    return false;
-  }
   const bool is_namespace = request.served.kind->resource() == kNamespaces;
   const Value* ns =
       is_namespace ? (object != nullptr ? object : request.old) : hook.namespace_object.get();
@@ -192,9 +248,10 @@ Outcome<bool> Admission::matches(const Hook& hook, const AdmissionRequest& reque
 
   const Array* conditions = wire::array_at(*hook.entry, "/matchConditions");
   if (conditions == nullptr || conditions->empty()) return true;
-  const Value variables = Object{{"object", object == nullptr ? Value() : *object},
-                                 {"oldObject", request.old == nullptr ? Value() : *request.old},
-                                 {"request", request_object(request, nullptr, {})}};
+  const Kind& kind = *request.served.kind;
+  const Value variables = Object{{"object", in_version(object, kind, *hook.version)},
+                                 {"oldObject", in_version(request.old, kind, *hook.version)},
+                                 {"request", request_object(request, *hook.version, {})}};
   std::optional<ApiError> failure;
   for (const Value& condition : *conditions) {
     Result<bool> holds = evaluate_condition(wire::string_at(condition, "/expression"), variables);
@@ -218,34 +275,27 @@ Outcome<Value> Admission::call(const Hook& hook, const AdmissionRequest& request
     MutexLock lock(core_.mu);
     uid = random_uid(core_.random);
   }
+  Object asked = request_object(request, *hook.version, uid);
+  asked["object"] = in_version(object, *request.served.kind, *hook.version);
+  asked["oldObject"] = in_version(request.old, *request.served.kind, *hook.version);
   const Value review = Object{{"kind", "AdmissionReview"},
                               {"apiVersion", "admission.k8s.io/v1"},
-                              {"request", request_object(request, object, uid)}};
-  if (caller_ == nullptr) {
-    return refuse(call_failure(hook.name, "failed to call webhook: nobody is there to call it"));
-  }
+                              {"request", std::move(asked)}};
+  const auto unreachable = [&hook](const std::string& why) {
+    return refuse(call_failure(hook.name, "failed to call webhook: " + why));
+  };
+  if (caller_ == nullptr) return unreachable("nobody is there to call it");
   const auto timeout =
       std::chrono::seconds{wire::int_at(*hook.entry, "/timeoutSeconds").value_or(10)};
   Result<net::Response> reply =
       caller_->call(target_of(*hook.entry), wire::to_json(review), timeout);
-  if (!reply) {
-    return refuse(call_failure(hook.name, "failed to call webhook: " + reply.error().message));
-  }
-  if (reply->status != 200) {
-    return refuse(call_failure(
-        hook.name, fmt::format("failed to call webhook: an error on the server (\"{}\") has "
-                               "prevented the request from succeeding",
-                               reply->body)));
-  }
+  if (!reply && reply.error().code == Code::throttled) return refuse(too_many_requests(1));
+  if (!reply) return unreachable(reply.error().message);
+  if (!is_success(reply->status)) return unreachable(http_failure(*reply));
   Result<Value> answer = wire::parse_json(reply->body);
-  if (!answer) return refuse(call_failure(hook.name, answer.error().message));
-  if (wire::string_at(*answer, "/apiVersion") != "admission.k8s.io/v1" ||
-      wire::string_at(*answer, "/kind") != "AdmissionReview" ||
-      wire::string_at(*answer, "/response/uid") != uid) {
-    return refuse(
-        call_failure(hook.name,
-                     "received invalid webhook response: expected the same apiVersion, kind and "
-                     "response.uid as in the request"));
+  if (!answer) return unreachable(answer.error().message);
+  if (const auto defect = defect_of(*answer, uid, hook.mutating)) {
+    return refuse(call_failure(hook.name, "received invalid webhook response: " + *defect));
   }
   return answer->at("response");
 }
@@ -257,7 +307,7 @@ Outcome<std::optional<Value>> Admission::ask(const Hook& hook, const AdmissionRe
   if (!*concerned) return std::nullopt;
   Outcome<Value> response = call(hook, request, object);
   if (!response) {
-    if (hook.fail_closed) return refuse(response);
+    if (hook.fail_closed || response.error().code == 429) return refuse(response);
     return std::nullopt;
   }
   if (const Array* said = wire::array_at(*response, "/warnings")) {
@@ -269,12 +319,10 @@ Outcome<std::optional<Value>> Admission::ask(const Hook& hook, const AdmissionRe
     return refuse(denial(hook.name, *response));
   }
   const std::string_view encoded = wire::string_at(*response, "/patch");
-  if (encoded.empty() != wire::string_at(*response, "/patchType").empty()) {
-    return refuse(call_failure(hook.name,
-                               "received invalid webhook response: patch and patchType "
-                               "belong together"));
-  }
   if (encoded.empty()) return std::nullopt;
+  if (const auto type = wire::string_at(*response, "/patchType"); type != "JSONPatch") {
+    return refuse(call_failure(hook.name, fmt::format("unsupported patch type \"{}\"", type)));
+  }
   Result<std::string> text = base64_decode(encoded);
   if (!text) return refuse(internal_error(text.error().message));
   Result<Value> patch = wire::parse_json(*text);
@@ -287,7 +335,9 @@ Outcome<> Admission::mutate_once(const Hook& hook, const AdmissionRequest& reque
   Outcome<std::optional<Value>> patch = ask(hook, request, object, warnings);
   if (!patch) return refuse(patch);
   if (!patch->has_value() || object == nullptr) return {};
-  Result<Value> changed = wire::apply_json_patch(*object, **patch);
+  // Decoding gives it back the version of the request.
+  Result<Value> changed =
+      wire::apply_json_patch(in_version(object, *request.served.kind, *hook.version), **patch);
   if (!changed) return refuse(internal_error(changed.error().message));
   if (!changed->is_object()) return refuse(internal_error("the patched object is no object"));
   *object = std::move(*changed);
@@ -315,9 +365,6 @@ Outcome<> Admission::validate(const AdmissionRequest& request, const Value* obje
   for (const Hook& hook : hooks(request, "validatingwebhookconfigurations")) {
     Outcome<std::optional<Value>> patch = ask(hook, request, object, warnings);
     if (!patch) return refuse(patch);
-    if (patch->has_value()) {
-      return refuse(call_failure(hook.name, "a validating webhook must not patch"));
-    }
   }
   return {};
 }

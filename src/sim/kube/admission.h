@@ -25,6 +25,8 @@ struct AdmissionRequest {
   const User& user;
   bool dry_run = false;
   const wire::Value* old = nullptr;
+  // Members of the request's CreateOptions, UpdateOptions or DeleteOptions.
+  wire::Object options{};
 };
 
 class Admission {
@@ -44,7 +46,7 @@ class Admission {
   std::vector<Hook> hooks(const AdmissionRequest& request, std::string_view plural);
   Outcome<bool> matches(const Hook& hook, const AdmissionRequest& request,
                         const wire::Value* object) const;
-  // The hook's `response`.
+  // The hook's `response`, if it keeps to the rules.
   Outcome<wire::Value> call(const Hook& hook, const AdmissionRequest& request,
                             const wire::Value* object);
   // The patch that the hook wants, if it is concerned, allows and wants one.

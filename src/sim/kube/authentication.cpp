@@ -28,10 +28,10 @@ Outcome<User> authenticate(const Access& access, const net::Request& request,
     return authenticated(found->second);
   }
   if (!peer.certificate_common_name.empty()) {
-    return authenticated({peer.certificate_common_name, peer.certificate_organizations});
+    return authenticated({peer.certificate_common_name, peer.certificate_organizations, {}});
   }
   if (!access.allow_anonymous) return refuse(unauthorized());
-  return User{"system:anonymous", {"system:unauthenticated"}};
+  return User{"system:anonymous", {"system:unauthenticated"}, {}};
 }
 
 Outcome<> authorize(const Access& access, const User& user, const RequestInfo& request) {

@@ -17,6 +17,7 @@ struct RequestInfo;
 struct User {
   std::string name{};
   std::vector<std::string> groups{};
+  std::string uid{};
 };
 
 // True: the user may. Called from any handler, without a lock held.

@@ -37,11 +37,13 @@ Outcome<ContinueToken> ContinueToken::decode(std::string_view text) {
   if (!bytes) return refuse(not_valid(bytes.error().message));
   Result<wire::Value> value = wire::parse_json(*bytes);
   if (!value) return refuse(not_valid(value.error().message));
+  if (const auto format = wire::string_at(*value, "/v"); format != kFormat) {
+    return refuse(
+        not_valid("server does not recognize this encoded version " + std::string(format)));
+  }
   std::string_view start = wire::string_at(*value, "/start");
   const auto version = wire::int_at(*value, "/rv");
-  if (wire::string_at(*value, "/v") != kFormat || !version || !start.starts_with('/')) {
-    return refuse(not_valid("version, start and rv are needed"));
-  }
+  if (!version || !start.starts_with('/')) return refuse(not_valid("start and rv are needed"));
   start.remove_prefix(1);
   if (start.ends_with('\0')) start.remove_suffix(1);
   return ContinueToken{*version > 0 ? static_cast<std::uint64_t>(*version) : 0, std::string(start)};

@@ -48,16 +48,42 @@ std::int64_t grace_of(const Value& pod, const DeleteOptions& options) {
   const std::string_view phase = wire::string_at(pod, "/status/phase");
   if (wire::string_at(pod, "/spec/nodeName").empty()) return 0;
   if (phase == "Succeeded" || phase == "Failed") return 0;
-  if (options.grace_seconds) return std::max<std::int64_t>(0, *options.grace_seconds);
+  // Less than nothing is taken for the least that is not forced.
+  if (options.grace_seconds) return *options.grace_seconds < 0 ? 1 : *options.grace_seconds;
   return wire::int_at(pod, "/spec/terminationGracePeriodSeconds").value_or(kDefaultPodGrace);
 }
 
+constexpr std::string_view kForegroundFinalizer = "foregroundDeletion";
+constexpr std::string_view kOrphanFinalizer = "orphan";
+
+void set_finalizers(Value& object, const std::vector<std::string>& names) {
+  Array list;
+  for (const std::string& name : names) list.emplace_back(std::string_view(name));
+  if (list.empty()) {
+    metadata_of(object).erase("finalizers");
+  } else {
+    metadata_of(object)["finalizers"] = std::move(list);
+  }
+}
+
 void add_finalizer(Value& object, std::string_view name) {
-  const std::vector<std::string> present = finalizers_of(object);
-  if (std::ranges::find(present, name) != present.end()) return;
-  Value& list = metadata_of(object)["finalizers"];
-  if (!list.is_array()) list.emplace_array();
-  list.get_array().emplace_back(name);
+  std::vector<std::string> names = finalizers_of(object);
+  if (std::ranges::find(names, name) != names.end()) return;
+  names.emplace_back(name);
+  set_finalizers(object, names);
+}
+
+// What becomes of dependents is a finalizer for the garbage collector. A policy replaces the one of
+// an earlier deletion; without a policy a finalizer that is there stays.
+void set_propagation(Value& object, std::string_view policy) {
+  if (policy.empty()) return;
+  std::vector<std::string> names = finalizers_of(object);
+  std::erase_if(names, [](const std::string& name) {
+    return name == kForegroundFinalizer || name == kOrphanFinalizer;
+  });
+  if (policy == "Orphan") names.emplace_back(kOrphanFinalizer);
+  if (policy == "Foreground") names.emplace_back(kForegroundFinalizer);
+  set_finalizers(object, names);
 }
 
 // Marks the object as being deleted. The first mark counts as a new generation; later ones may only
@@ -100,8 +126,7 @@ void mark_definition(Value& crd, WallTime now) {
 
 Value marked(const Kind& kind, const Value& current, const DeleteOptions& options, WallTime now) {
   Value next = current;
-  if (options.propagation == "Foreground") add_finalizer(next, "foregroundDeletion");
-  if (options.propagation == "Orphan") add_finalizer(next, "orphan");
+  set_propagation(next, options.propagation);
   if (kind.resource() == kNamespaces) {
     mark_namespace(next, now);
   } else if (kind.resource() == kCustomResourceDefinitions) {
@@ -139,6 +164,18 @@ void finish_definition(Core& core, const GroupResource& resource) REQUIRES(core.
   core.hub.close(resource);
 }
 
+// As webhooks see them.
+Object shown_options(const DeleteOptions& options) {
+  Object shown;
+  if (options.grace_seconds) shown["gracePeriodSeconds"] = *options.grace_seconds;
+  if (!options.propagation.empty()) shown["propagationPolicy"] = options.propagation;
+  Object preconditions;
+  if (options.uid) preconditions["uid"] = *options.uid;
+  if (options.version) preconditions["resourceVersion"] = *options.version;
+  if (!preconditions.empty()) shown["preconditions"] = std::move(preconditions);
+  return shown;
+}
+
 std::optional<std::string> text_at(const Value& value, std::string_view pointer) {
   const Value* found = wire::find(value, pointer);
   if (found == nullptr || !found->is_string()) return std::nullopt;
@@ -153,27 +190,61 @@ ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::st
   return last;
 }
 
-Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
-  DeleteOptions options;
-  options.dry_run = request.dry_run();
-  options.propagation = request.info.parameter("propagationPolicy");
-  if (const auto grace = request.info.parameter("gracePeriodSeconds"); !grace.empty()) {
-    if (Result<Value> number = wire::parse_json(grace); number && number->is_int64()) {
-      options.grace_seconds = number->get_int64();
-    }
+namespace {
+
+// The parameters of the query, as a body would have them.
+Value options_of_query(const WriteRequest& request) {
+  Object options;
+  for (const char* key : {"propagationPolicy", "dryRun"}) {
+    const auto text = request.info.parameter(key);
+    if (text.empty()) continue;
+    options[key] = key == std::string_view("dryRun") ? Value(Array{text}) : Value(text);
   }
-  if (request.http.body.empty()) return options;
-  Result<Value> body = wire::parse_json(request.http.body);
-  if (!body || !body->is_object()) {
+  for (const char* key : {"gracePeriodSeconds", "orphanDependents"}) {
+    Result<Value> value = wire::parse_json(request.info.parameter(key));
+    if (value) options[key] = std::move(*value);
+  }
+  return options;
+}
+
+Outcome<> check_options(const Value& body) {
+  Causes causes;
+  const auto policy = text_at(body, "/propagationPolicy");
+  if (wire::find(body, "/orphanDependents") != nullptr && policy) {
+    causes.push_back(invalid_value("propagationPolicy", Value(std::string_view(*policy)),
+                                   "orphanDependents and deletionPropagation cannot be both set"));
+  } else if (policy && *policy != "Foreground" && *policy != "Background" && *policy != "Orphan") {
+    causes.push_back(unsupported_value("propagationPolicy", Value(std::string_view(*policy)),
+                                       {"Foreground", "Background", "Orphan", "nil"}));
+  }
+  check_dry_run(body, causes);
+  if (causes.empty()) return {};
+  return refuse(invalid({"meta.k8s.io", "DeleteOptions"}, {}, std::move(causes)));
+}
+
+}  // namespace
+
+Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
+  Result<Value> body =
+      request.http.body.empty() ? options_of_query(request) : wire::parse_json(request.http.body);
+  const bool is_options =
+      body && body->is_object() &&
+      (wire::find(*body, "/kind") == nullptr || wire::string_at(*body, "/kind") == "DeleteOptions");
+  const Value* grace = is_options ? wire::find(*body, "/gracePeriodSeconds") : nullptr;
+  if (!is_options || (grace != nullptr && !grace->is_int64() && !grace->is_null())) {
     return refuse(bad_request("the body of a deletion must be DeleteOptions"));
   }
+  if (Outcome<> fine = check_options(*body); !fine) return refuse(fine);
+  DeleteOptions options;
   options.uid = text_at(*body, "/preconditions/uid");
   options.version = text_at(*body, "/preconditions/resourceVersion");
-  if (const auto grace = wire::int_at(*body, "/gracePeriodSeconds")) options.grace_seconds = *grace;
-  if (const auto policy = text_at(*body, "/propagationPolicy")) options.propagation = *policy;
-  if (const Array* dry_run = wire::array_at(*body, "/dryRun")) {
-    options.dry_run = options.dry_run || !dry_run->empty();
+  if (grace != nullptr && grace->is_int64()) options.grace_seconds = grace->get_int64();
+  options.propagation = text_at(*body, "/propagationPolicy").value_or("");
+  if (const auto orphan = wire::bool_at(*body, "/orphanDependents")) {
+    options.propagation = *orphan ? "Orphan" : "Background";
   }
+  const Array* dry_run = wire::array_at(*body, "/dryRun");
+  options.dry_run = request.dry_run() || (dry_run != nullptr && !dry_run->empty());
   return options;
 }
 
@@ -198,14 +269,16 @@ Outcome<Deleted> Deletes::remove_one(const WriteRequest& request, const std::str
       return refuse(forbidden(kind.resource(), name, "this namespace may not be deleted"));
     }
     if (Outcome<> fine = check_preconditions(kind, *current, options); !fine) return refuse(fine);
-    const AdmissionRequest admission{.served = request.served,
-                                     .operation = "DELETE",
-                                     .ns = std::string(namespace_of(*current)),
-                                     .name = name,
-                                     .subresource = {},
-                                     .user = request.user,
-                                     .dry_run = options.dry_run,
-                                     .old = current.get()};
+    const AdmissionRequest admission{
+        .served = request.served,
+        .operation = "DELETE",
+        .ns = kind.resource() == kNamespaces ? name : std::string(namespace_of(*current)),
+        .name = name,
+        .subresource = {},
+        .user = request.user,
+        .dry_run = options.dry_run,
+        .old = current.get(),
+        .options = shown_options(options)};
     Outcome<> fine = admission_.mutate(admission, nullptr, {}, request.warnings);
     if (fine) fine = admission_.validate(admission, nullptr, request.warnings);
     if (!fine) return refuse(fine);
@@ -222,7 +295,9 @@ std::optional<Deleted> Deletes::commit(const WriteRequest& request, const std::s
   const GroupResource resource = kind.resource();
   const bool is_crd = resource == kCustomResourceDefinitions;
   Value next = marked(kind, *current, options, request.now);
-  const bool vanishes = may_vanish(next);
+  // A namespace goes with its second deletion at the earliest.
+  const bool first_of_namespace = resource == kNamespaces && !is_deleting(*current);
+  const bool vanishes = may_vanish(next) && !first_of_namespace;
   MutexLock lock(core_.mu);
   if (core_.storage.find(resource, key) != current) return std::nullopt;
   if (options.dry_run) return Deleted{std::make_shared<const Value>(std::move(next)), vanishes};

@@ -1,5 +1,7 @@
 #include "sim/kube/https_frontend.h"
 
+#include <algorithm>
+#include <atomic>
 #include <boost/json.hpp>
 
 #include "base/context.h"
@@ -19,12 +21,19 @@ constexpr Duration kTick = std::chrono::seconds{1};
 
 class TransportCaller final : public WebhookCaller {
  public:
-  TransportCaller(Tasks& tasks, net::Transport* transport, ServiceResolver resolve)
-      : tasks_(tasks), transport_(transport), resolve_(std::move(resolve)) {}
+  TransportCaller(Tasks& tasks, net::Transport* transport, ServiceResolver resolve, int max_waiting)
+      : tasks_(tasks),
+        transport_(transport),
+        resolve_(std::move(resolve)),
+        max_waiting_(max_waiting) {}
 
   Result<net::Response> call(const WebhookTarget& target, const std::string& body,
                              Duration timeout) override {
     if (transport_ == nullptr) return fail(Code::unavailable, "webhooks cannot be reached");
+    const Waiting waiting(waiting_);
+    if (waiting.number > max_waiting_) {
+      return fail(Code::throttled, "{} requests wait for webhooks", max_waiting_);
+    }
     Result<std::string> url = url_of(target);
     if (!url) return pass(url);
     auto tls = std::make_shared<net::TlsSettings>();
@@ -41,7 +50,9 @@ class TransportCaller final : public WebhookCaller {
         .body = body,
         .tls = std::move(tls)};
     const Context context{.tasks = tasks_, .stop = stop_.get_token()};
-    return transport_->call(context.within(timeout), request);
+    Result<net::Response> response = transport_->call(context.within(timeout), request);
+    if (response || response.error().code != Code::timeout) return response;
+    return fail(Code::timeout, "Post \"{}\": context deadline exceeded", request.url);
   }
   void stop() { stop_.request_stop(); }
 
@@ -57,9 +68,20 @@ class TransportCaller final : public WebhookCaller {
     return net::join_path(*base, target.service_path);
   }
 
+  struct Waiting {
+    explicit Waiting(std::atomic<int>& all) : count(all), number(++all) {}
+    ~Waiting() { --count; }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    std::atomic<int>& count;
+    const int number;  // this one included
+  };
+
   Tasks& tasks_;
   net::Transport* const transport_;
   const ServiceResolver resolve_;
+  const int max_waiting_;
+  std::atomic<int> waiting_ = 0;
   std::stop_source stop_;
 };
 
@@ -70,7 +92,8 @@ class HttpsFrontend::Impl {
   Impl(Tasks& tasks, HttpsOptions options)
       : tasks_(tasks),
         address_(options.address),
-        caller_(tasks, options.transport, std::move(options.resolve_service)),
+        caller_(tasks, options.transport, std::move(options.resolve_service),
+                std::max(1, options.handler_threads / 2)),
         server_(with_caller(std::move(options.server)), tasks.wall_time()) {}
 
   ~Impl() {

@@ -27,7 +27,8 @@ struct HttpsOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one
   // A request that waits for a webhook holds its thread, and the webhook's own requests need
-  // others.
+  // others. So at most half of the threads may wait; requests beyond are refused with 429, and
+  // clients try again.
   int handler_threads = 64;
   ServerOptions server{};  // `webhooks` is set by the front end
   // Both must outlive the front end. Without a transport, webhooks are unreachable.

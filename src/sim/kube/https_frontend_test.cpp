@@ -17,9 +17,22 @@ namespace {
 
 constexpr const char* kConfigMapsUrl = "/api/v1/namespaces/default/configmaps";
 
+// Few, so that requests can use them up.
+constexpr int kHandlerThreads = 4;
+
+// An AdmissionReview that answers the one in the request.
+std::string review_of(const net::Request& request, wire::Object response) {
+  const wire::Value review = wire::parse_json(request.body).value();
+  response["uid"] = review.at("request").at("uid");
+  return wire::to_json(wire::Object{{"apiVersion", "admission.k8s.io/v1"},
+                                    {"kind", "AdmissionReview"},
+                                    {"response", std::move(response)}});
+}
+
 struct HttpsFrontendTest : testing::Test {
   void SetUp() override {
     HttpsOptions options;
+    options.handler_threads = kHandlerThreads;
     options.transport = &transport;
     options.server.access.allow_anonymous = false;
     options.resolve_service = [this](std::string_view, std::string_view name, std::uint16_t) {
@@ -45,6 +58,17 @@ struct HttpsFrontendTest : testing::Test {
         transport.call(context, request(std::move(method), std::move(path), std::move(body)));
     EXPECT_TRUE(response) << response.error().to_string();
     return response ? std::move(*response) : net::Response{};
+  }
+
+  void register_hook() {
+    const net::Response made =
+        call("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+             R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","sideEffects":"None",)"
+             R"("admissionReviewVersions":["v1"],)"
+             R"("clientConfig":{"service":{"namespace":"x","name":"hook","path":"/check"}},)"
+             R"("rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],)"
+             R"("resources":["configmaps"]}]}]})");
+    ASSERT_EQ(made.status, 201) << made.body;
   }
 
   ThreadTasks tasks;
@@ -105,25 +129,38 @@ TEST_F(HttpsFrontendTest, ServesManyAtOnce) {
 TEST_F(HttpsFrontendTest, CallsWebhooksOfServices) {
   auto hook =
       net::Server::start({}, [](const net::Request& got, const net::Peer&, std::stop_token) {
-        const wire::Value review = wire::parse_json(got.body).value();
-        wire::Object response{{"uid", review.at("request").at("uid")}, {"allowed", false}};
-        response["status"] = wire::Object{{"message", "called " + got.url}};
-        return net::Reply{.body = wire::to_json(wire::Object{{"apiVersion", "admission.k8s.io/v1"},
-                                                             {"kind", "AdmissionReview"},
-                                                             {"response", std::move(response)}})};
+        return net::Reply{
+            .body = review_of(got, {{"allowed", false},
+                                    {"status", wire::Object{{"message", "called " + got.url}}}})};
       }).value();
   hook_url = fmt::format("http://127.0.0.1:{}", hook->port());
-  const net::Response made =
-      call("POST", "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-           R"({"metadata":{"name":"w"},"webhooks":[{"name":"a.b.c","sideEffects":"None",)"
-           R"("admissionReviewVersions":["v1"],)"
-           R"("clientConfig":{"service":{"namespace":"x","name":"hook","path":"/check"}},)"
-           R"("rules":[{"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],)"
-           R"("resources":["configmaps"]}]}]})");
-  ASSERT_EQ(made.status, 201) << made.body;
+  register_hook();
   const net::Response refused = call("POST", kConfigMapsUrl, R"({"metadata":{"name":"a"}})");
   EXPECT_NE(refused.body.find("denied the request: called /check?timeout=10s"), std::string::npos)
       << refused.body;
+}
+
+// More requests wait for a webhook than there are threads, and the webhook asks the server back.
+TEST_F(HttpsFrontendTest, WebhooksThatCallBackDoNotStarve) {
+  auto hook =
+      net::Server::start({}, [this](const net::Request& got, const net::Peer&, std::stop_token) {
+        const bool found = call("GET", "/api/v1/namespaces/default").status == 200;
+        return net::Reply{.body = review_of(got, {{"allowed", found}})};
+      }).value();
+  hook_url = fmt::format("http://127.0.0.1:{}", hook->port());
+  register_hook();
+  std::vector<std::unique_ptr<Task>> clients;
+  for (int c = 0; c < 5 * kHandlerThreads; ++c) {
+    clients.push_back(tasks.spawn("client", [&, c](std::stop_token) {
+      const std::string body = fmt::format(R"({{"metadata":{{"name":"c-{}"}}}})", c);
+      int status = 429;
+      while (status == 429 && !context.expired()) {
+        status = call("POST", kConfigMapsUrl, body).status;
+      }
+      EXPECT_EQ(status, 201);
+    }));
+  }
+  for (const auto& client : clients) client->join();
 }
 
 TEST_F(HttpsFrontendTest, WritesAKubeconfig) {

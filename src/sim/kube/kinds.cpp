@@ -133,10 +133,9 @@ std::vector<KindPtr> Kinds::all() const {
   return all;
 }
 
-bool Kinds::has_builtin_group(std::string_view group, std::string_view version) const {
+bool Kinds::has_builtin_group(std::string_view group) const {
   return std::ranges::any_of(kinds_, [&](const auto& entry) {
-    const Kind& kind = *entry.second;
-    return !kind.custom && kind.group == group && kind.version(version) != nullptr;
+    return !entry.second->custom && entry.second->group == group;
   });
 }
 

@@ -76,7 +76,7 @@ class Kinds {
   void put(Kind kind);
   void remove(const GroupResource& resource);
   std::vector<KindPtr> all() const;
-  bool has_builtin_group(std::string_view group, std::string_view version) const;
+  bool has_builtin_group(std::string_view group) const;
 
  private:
   std::map<GroupResource, KindPtr> kinds_;

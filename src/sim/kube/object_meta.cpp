@@ -172,6 +172,18 @@ void check_owners(const wire::Value& object, Causes& causes) {
                         field == "apiVersion" ? "version must not be empty" : "must not be empty"));
     }
   }
+  std::vector<std::string> controllers;
+  for (const wire::Value& owner : *owners) {
+    if (!wire::bool_at(owner, "/controller").value_or(false)) continue;
+    controllers.push_back(
+        fmt::format("{}/{}", wire::string_at(owner, "/kind"), wire::string_at(owner, "/name")));
+  }
+  if (controllers.size() < 2) return;
+  causes.push_back(
+      invalid_value("metadata.ownerReferences", *owners,
+                    fmt::format("Only one reference can have Controller set to true. Found "
+                                "\"true\" in references for {} and {}",
+                                controllers[0], controllers[1])));
 }
 
 void check_finalizers(const Kind& kind, const wire::Value& object, Causes& causes) {
@@ -350,6 +362,12 @@ Causes validate_metadata_update(const wire::Value& object, const wire::Value& ol
       uid != wire::string_at(old, "/metadata/uid")) {
     causes.push_back(invalid_value("metadata.uid", wire::Value(uid), "field is immutable"));
   }
+  for (const std::string key : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    const wire::Value* next = wire::find(object, "/metadata/" + key);
+    const wire::Value* before = wire::find(old, "/metadata/" + key);
+    if (next == nullptr || (before != nullptr && *next == *before)) continue;
+    causes.push_back(invalid_value("metadata." + key, *next, "field is immutable"));
+  }
   return causes;
 }
 
@@ -370,8 +388,12 @@ void fill_new_metadata(const Kind& kind, wire::Value& object, WallTime now, Rand
 void keep_system_metadata(wire::Value& object, const wire::Value& old) {
   wire::Object& metadata = metadata_of(object);
   const wire::Object& before = *wire::object_at(old, "/metadata");
-  for (const char* key : {"creationTimestamp", "generation", "deletionTimestamp",
-                          "deletionGracePeriodSeconds", "generateName"}) {
+  // A change of these is refused later.
+  for (const char* key : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    const wire::Value* value = before.if_contains(key);
+    if (value != nullptr && !metadata.contains(key)) metadata[key] = *value;
+  }
+  for (const char* key : {"creationTimestamp", "generation", "generateName"}) {
     if (const wire::Value* value = before.if_contains(key)) {
       metadata[key] = *value;
     } else {

@@ -54,7 +54,8 @@ Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch,
     case PatchType::json: {
       if (patch.get_array().size() > wire::kMaxPatchOperations) {
         ApiError error =
-            bad_request(fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
+            bad_request(fmt::format("Request entity too large: The allowed maximum operations in a "
+                                    "JSON patch is {}, got {}",
                                     wire::kMaxPatchOperations, patch.get_array().size()));
         error.code = 413;
         error.reason = "RequestEntityTooLarge";

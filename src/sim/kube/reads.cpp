@@ -33,6 +33,48 @@ Outcome<Number> parse_number(std::string_view text, std::string_view function) {
   return number;
 }
 
+// How resourceVersionMatch and sendInitialEvents may be combined.
+Outcome<> check_list_options(const RequestInfo& info) {
+  constexpr const char* kMatch = "resourceVersionMatch";
+  const bool watch = info.verb == "watch";
+  const bool initial_events = !info.parameter("sendInitialEvents").empty();
+  const std::string_view match = info.parameter(kMatch);
+  Causes causes;
+  const auto forbid = [&causes](const char* field, std::string_view why) {
+    causes.push_back(forbidden_value(field, why));
+  };
+  if (watch && initial_events && match != "NotOlderThan") {
+    forbid(kMatch, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+  }
+  if (!match.empty()) {
+    const bool exact = match == "Exact";
+    if (watch && !initial_events) {
+      forbid(kMatch,
+             "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+             "provided");
+    }
+    if (!watch && info.parameter("resourceVersion").empty()) {
+      forbid(kMatch, "resourceVersionMatch is forbidden unless resourceVersion is provided");
+    }
+    if (!info.parameter("continue").empty()) {
+      forbid(kMatch, "resourceVersionMatch is forbidden when continue is provided");
+    }
+    if (match != "NotOlderThan" && (watch || !exact)) {
+      std::vector<std::string> known{"NotOlderThan"};
+      if (!watch) known = {"Exact", "NotOlderThan", ""};
+      causes.push_back(unsupported_value(kMatch, wire::Value(match), known));
+    }
+    if (!watch && exact && info.parameter("resourceVersion") == "0") {
+      forbid(kMatch, R"(resourceVersionMatch "exact" is forbidden for resourceVersion "0")");
+    }
+  }
+  if (!watch && initial_events) {
+    forbid("sendInitialEvents", "sendInitialEvents is forbidden for list");
+  }
+  if (causes.empty()) return {};
+  return refuse(invalid(kListOptions, {}, std::move(causes)));
+}
+
 std::string list_prefix(const ReadRequest& request) {
   if (!request.served.kind->namespaced || request.info.ns.empty()) return {};
   return request.info.ns + "/";
@@ -56,6 +98,19 @@ Outcome<Selectors> parse_selectors(const RequestInfo& info, const Kind& kind) {
   return Selectors{std::move(*labels), std::move(*fields)};
 }
 
+namespace {
+
+// The real server's gets and watches take a version that is no number for an error of their own.
+Outcome<std::uint64_t> parse_own_version(std::string_view text) {
+  Outcome<std::uint64_t> version = parse_version(text);
+  if (version) return version;
+  version.error().code = 500;
+  version.error().reason.clear();
+  return version;
+}
+
+}  // namespace
+
 struct Reads::ListOptions {
   Selectors selectors{};
   std::size_t limit = 0;  // 0: all
@@ -71,8 +126,7 @@ struct Reads::Page {
 };
 
 Outcome<ObjectPtr> Reads::get(const ReadRequest& request) {
-  Outcome<std::uint64_t> version =
-      parse_version(request.info.parameter("resourceVersion"), "invalid resource version: ");
+  Outcome<std::uint64_t> version = parse_own_version(request.info.parameter("resourceVersion"));
   if (!version) return refuse(version);
   const Kind& kind = *request.served.kind;
   MutexLock lock(core_.mu);
@@ -104,21 +158,8 @@ Outcome<Reads::ListOptions> Reads::parse_list(const ReadRequest& request) {
   if (!version) return refuse(version);
   options.version = *version;
 
+  if (Outcome<> fine = check_list_options(info); !fine) return refuse(fine);
   const std::string_view match = info.parameter("resourceVersionMatch");
-  const auto forbid = [](std::string_view why) {
-    return refuse(invalid(kListOptions, {}, {forbidden_value("resourceVersionMatch", why)}));
-  };
-  if (!match.empty() && options.version_text.empty()) {
-    return forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
-  }
-  if (!match.empty() && match != "Exact" && match != "NotOlderThan") {
-    return refuse(invalid(kListOptions, {},
-                          {unsupported_value("resourceVersionMatch", wire::Value(match),
-                                             {"Exact", "NotOlderThan", ""})}));
-  }
-  if (match == "Exact" && options.version == 0) {
-    return forbid(R"(resourceVersionMatch "exact" is forbidden for resourceVersion "0")");
-  }
   // Before there was a parameter for it, a limit made the version exact.
   options.exact = match == "Exact" || (match.empty() && options.limit > 0 && options.version > 0);
   if (const auto token = info.parameter("continue"); !token.empty()) {
@@ -146,9 +187,7 @@ Outcome<std::uint64_t> Reads::version_to_show(const ListOptions& options) {
   if (options.version > current) return refuse(too_large_version(options.version, current));
   if (options.exact) {
     if (options.version < core_.storage.compacted()) {
-      return refuse(
-          expired("The provided resource version is too old; the requested version is no longer "
-                  "available."));
+      return refuse(expired("The resourceVersion for the provided list is too old."));
     }
     return options.version;
   }
@@ -205,20 +244,9 @@ Outcome<Watch> Reads::parse_watch(const ReadRequest& request) const {
   const RequestInfo& info = request.info;
   Outcome<Selectors> selectors = parse_selectors(info, *request.served.kind);
   if (!selectors) return refuse(selectors);
-  Outcome<std::uint64_t> version = parse_version(info.parameter("resourceVersion"));
-  if (!version) {
-    // The real server's watches take this for an error of their own.
-    version.error().code = 500;
-    version.error().reason.clear();
-    return refuse(version);
-  }
-  if (info.flag("sendInitialEvents") && info.parameter("resourceVersionMatch") != "NotOlderThan") {
-    return refuse(
-        invalid(kListOptions, {},
-                {forbidden_value(
-                    "resourceVersionMatch",
-                    "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")}));
-  }
+  Outcome<std::uint64_t> version = parse_own_version(info.parameter("resourceVersion"));
+  if (!version) return refuse(version);
+  if (Outcome<> fine = check_list_options(info); !fine) return refuse(fine);
   std::chrono::seconds span = kDefaultWatchTime;
   if (const auto text = info.parameter("timeoutSeconds"); !text.empty()) {
     Outcome<std::int64_t> seconds = parse_number<std::int64_t>(text, "ParseInt");
@@ -236,22 +264,24 @@ Outcome<Watch> Reads::parse_watch(const ReadRequest& request) const {
                .pipe = std::make_shared<net::BytePipe>(watch_buffer_bytes_)};
 }
 
-Outcome<> Reads::begin(Watch watch, bool initial_events) {
+Outcome<> Reads::begin(Watch watch, std::optional<bool> initial_events) {
   MutexLock lock(core_.mu);
   const std::uint64_t current = core_.storage.version();
   const std::uint64_t asked = watch.after_version;
-  if (initial_events && asked > current) return refuse(too_large_version(asked, current));
+  // Without a word about it, a watch from no version begins with what is there.
+  const bool begin_with_all = initial_events.value_or(asked == 0);
+  if (begin_with_all && asked > current) return refuse(too_large_version(asked, current));
   std::vector<Event> events;
   std::optional<Bookmark> bookmark;
-  if (initial_events || asked == 0) {
+  if (begin_with_all) {
     for (const auto& [key, object] : core_.storage.all(watch.resource)) {
       if (watch.covers(*object)) events.push_back({"ADDED", object});
     }
     if (watch.bookmarks) bookmark = Bookmark{current, true};
-  } else if (asked < core_.storage.compacted()) {
+  } else if (asked != 0 && asked < core_.storage.compacted()) {
     return refuse(expired(
         fmt::format("too old resource version: {} ({})", asked, core_.storage.compacted())));
-  } else {
+  } else if (asked != 0) {
     for (const Change& change : core_.storage.changes_since(watch.resource, asked)) {
       if (auto event = watch.event_of(change)) events.push_back(std::move(*event));
     }
@@ -266,7 +296,11 @@ Outcome<net::Reply> Reads::watch(const ReadRequest& request) {
   if (!watch) return refuse(watch);
   const std::shared_ptr<net::BytePipe> pipe = watch->pipe;
   net::Reply reply{.headers = {{"Content-Type", "application/json"}}, .stream = pipe};
-  Outcome<> begun = begin(std::move(*watch), request.info.flag("sendInitialEvents"));
+  std::optional<bool> initial_events;
+  if (!request.info.parameter("sendInitialEvents").empty()) {
+    initial_events = request.info.flag("sendInitialEvents");
+  }
+  Outcome<> begun = begin(std::move(*watch), initial_events);
   if (!begun) {
     // The stream has begun by then on the real server: the refusal is its only event.
     std::string line;

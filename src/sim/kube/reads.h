@@ -33,7 +33,7 @@ class Reads {
   Outcome<Page> page(const ReadRequest& request, const ListOptions& options);
   Outcome<std::uint64_t> version_to_show(const ListOptions& options) REQUIRES(core_.mu);
   Outcome<Watch> parse_watch(const ReadRequest& request) const;
-  Outcome<> begin(Watch watch, bool initial_events);
+  Outcome<> begin(Watch watch, std::optional<bool> initial_events);
 
   Core& core_;
   const Faults& faults_;

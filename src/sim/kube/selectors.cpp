@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <charconv>
 #include <initializer_list>
 #include <optional>
 
 #include <fmt/format.h>
+
+#include "sim/kube/object_meta.h"
 
 namespace berth::sim::kube {
 
@@ -13,7 +16,9 @@ namespace {
 
 using Operator = Requirement::Operator;
 
-// Splits a selector into words and the signs "(", ")", ",", "=", "==", "!=", "!".
+// Splits a selector into words and the signs "(", ")", ",", "=", "==", "!=", "!", ">", "<".
+constexpr std::string_view kSigns = "(),=!<>";
+
 class Tokens {
  public:
   explicit Tokens(std::string_view text) : rest_(text) {}
@@ -34,22 +39,33 @@ class Tokens {
   std::string_view peek() const { return Tokens(rest_).next(); }
 
  private:
-  static constexpr std::string_view kSigns = "(),=!";
-  static constexpr std::string_view kEndsOfWord = " (),=!";
+  static constexpr std::string_view kEndsOfWord = " (),=!<>";
   std::string_view rest_;
 };
 
-ApiError unparsable(std::string_view found, std::string_view wanted) {
-  return bad_request(
-      fmt::format("unable to parse requirement: found '{}', expected: {}", found, wanted));
+bool is_word(std::string_view token) {
+  return !token.empty() && kSigns.find(token.front()) == std::string_view::npos;
 }
 
-bool is_word(std::string_view token) {
-  return !token.empty() && std::string_view("(),=!").find(token.front()) == std::string_view::npos;
+ApiError unexpected(std::string_view found, std::string_view wanted) {
+  return bad_request(fmt::format("found '{}', expected: {}", found, wanted));
+}
+
+ApiError bad_value(std::string_view where, std::string_view value, std::string_view why) {
+  return bad_request(fmt::format("{}: Invalid value: \"{}\": {}", where, value, why));
+}
+
+std::optional<std::int64_t> integer_of(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 Outcome<std::vector<std::string>> parse_values(Tokens& tokens) {
-  if (const auto open = tokens.next(); open != "(") return refuse(unparsable(open, "'('"));
+  if (const auto open = tokens.next(); open != "(") {
+    return refuse(bad_request(fmt::format("found '{}' expected: '('", open)));
+  }
   std::vector<std::string> values;
   for (;;) {
     if (is_word(tokens.peek())) {
@@ -59,8 +75,31 @@ Outcome<std::vector<std::string>> parse_values(Tokens& tokens) {
     }
     const std::string_view after = tokens.next();
     if (after == ")") return values;
-    if (after != ",") return refuse(unparsable(after, "',' or ')'"));
+    if (after != ",") return refuse(unexpected(after, "',' or ')'"));
   }
+}
+
+Outcome<> check_requirement(const Requirement& requirement) {
+  const bool compares = requirement.op == Operator::greater || requirement.op == Operator::less;
+  for (std::size_t i = 0; i < requirement.values.size(); ++i) {
+    const std::string& value = requirement.values[i];
+    if (compares && !integer_of(value)) {
+      return refuse(bad_value(fmt::format("values[{}]", i), value,
+                              "for 'Gt', 'Lt' operators, the value must be an integer"));
+    }
+    for (const std::string& defect : label_value_defects(value)) {
+      return refuse(bad_value(fmt::format("values[{}][{}]", i, requirement.key), value, defect));
+    }
+  }
+  return {};
+}
+
+std::optional<Operator> operator_of(std::string_view sign) {
+  if (sign == "=" || sign == "==" || sign == "in") return Operator::in;
+  if (sign == "!=" || sign == "notin") return Operator::not_in;
+  if (sign == ">") return Operator::greater;
+  if (sign == "<") return Operator::less;
+  return std::nullopt;
 }
 
 Outcome<Requirement> parse_requirement(Tokens& tokens) {
@@ -70,26 +109,36 @@ Outcome<Requirement> parse_requirement(Tokens& tokens) {
     requirement.op = Operator::does_not_exist;
   }
   const std::string_view key = tokens.next();
-  if (!is_word(key)) return refuse(unparsable(key, "!, identifier, or 'end of string'"));
+  if (!is_word(key)) return refuse(unexpected(key, "identifier"));
+  for (const std::string& defect : qualified_name_defects(key)) {
+    return refuse(bad_value("<nil>", key, defect));
+  }
   requirement.key = key;
   if (requirement.op == Operator::does_not_exist) return requirement;
 
   const std::string_view sign = tokens.peek();
   if (sign.empty() || sign == ",") return requirement;
   tokens.next();
+  const std::optional<Operator> op = operator_of(sign);
+  if (!op) return refuse(unexpected(sign, "in, notin, =, ==, !=, gt, lt"));
+  requirement.op = *op;
   if (sign == "in" || sign == "notin") {
-    requirement.op = sign == "in" ? Operator::in : Operator::not_in;
     Outcome<std::vector<std::string>> values = parse_values(tokens);
     if (!values) return refuse(values);
     requirement.values = std::move(*values);
-    return requirement;
+  } else {
+    requirement.values.emplace_back(is_word(tokens.peek()) ? tokens.next() : std::string_view{});
   }
-  if (sign != "=" && sign != "==" && sign != "!=") {
-    return refuse(unparsable(sign, "in, notin, =, ==, !=, gt, lt"));
-  }
-  requirement.op = sign == "!=" ? Operator::not_in : Operator::in;
-  requirement.values.emplace_back(is_word(tokens.peek()) ? tokens.next() : std::string_view{});
+  if (Outcome<> fine = check_requirement(requirement); !fine) return refuse(fine);
   return requirement;
+}
+
+bool compares(const Requirement& requirement, const wire::Value* label) {
+  if (label == nullptr || !label->is_string()) return false;
+  const auto value = integer_of(label->get_string());
+  const auto bound = integer_of(requirement.values.front());
+  if (!value || !bound) return false;
+  return requirement.op == Operator::greater ? *value > *bound : *value < *bound;
 }
 
 bool holds(const Requirement& requirement, const wire::Object* labels) {
@@ -104,6 +153,8 @@ bool holds(const Requirement& requirement, const wire::Object* labels) {
     case Operator::does_not_exist: return value == nullptr;
     case Operator::in: return value != nullptr && listed();
     case Operator::not_in: return value == nullptr || !listed();
+    case Operator::greater:
+    case Operator::less: return compares(requirement, value);
   }
   return false;
 }
@@ -134,7 +185,7 @@ const KnownFields kKnownFields[] = {
     {"", "namespaces", {"status.phase"}},
     {"", "nodes", {"spec.unschedulable"}},
     {"", "secrets", {"type"}},
-    {"apps", "replicasets", {"status.replicas"}},
+    {"", "services", {"spec.clusterIP", "spec.type"}},
 };
 
 Outcome<> check_field(std::string_view field, const Kind& kind) {
@@ -154,8 +205,8 @@ Outcome<> check_field(std::string_view field, const Kind& kind) {
 std::string text_at(const wire::Value& object, std::string_view pointer) {
   const wire::Value* value = wire::find(object, pointer);
   if (value == nullptr) {
-    if (pointer == "/spec/unschedulable" || pointer == "/spec/hostNetwork") return "false";
-    return pointer == "/status/replicas" ? "0" : "";
+    const bool flag = pointer == "/spec/unschedulable" || pointer == "/spec/hostNetwork";
+    return flag ? "false" : "";
   }
   if (value->is_string()) return std::string(value->get_string());
   return wire::to_json(*value);
@@ -167,13 +218,22 @@ Outcome<LabelSelector> LabelSelector::parse(std::string_view text) {
   LabelSelector selector;
   Tokens tokens(text);
   while (!tokens.peek().empty()) {
+    const std::string_view first = tokens.peek();
+    if (!is_word(first) && first != "!") {
+      const bool behind_comma = !selector.requirements_.empty();
+      return refuse(unexpected(
+          first, behind_comma ? "identifier after ','" : "!, identifier, or 'end of string'"));
+    }
     Outcome<Requirement> requirement = parse_requirement(tokens);
-    if (!requirement) return refuse(requirement);
+    if (!requirement) {
+      requirement.error().message = "unable to parse requirement: " + requirement.error().message;
+      return refuse(requirement);
+    }
     selector.requirements_.push_back(std::move(*requirement));
     const std::string_view separator = tokens.next();
-    if (!separator.empty() && separator != ",") {
-      return refuse(unparsable(separator, "',' or 'end of string'"));
-    }
+    if (separator.empty()) break;
+    if (separator != ",") return refuse(unexpected(separator, "',' or 'end of string'"));
+    if (tokens.peek().empty()) return refuse(unexpected({}, "identifier after ','"));
   }
   return selector;
 }

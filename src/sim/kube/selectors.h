@@ -11,7 +11,7 @@
 namespace berth::sim::kube {
 
 struct Requirement {
-  enum class Operator : std::uint8_t { in, not_in, exists, does_not_exist };
+  enum class Operator : std::uint8_t { in, not_in, exists, does_not_exist, greater, less };
   std::string key{};
   Operator op = Operator::exists;
   std::vector<std::string> values{};
@@ -19,7 +19,7 @@ struct Requirement {
 
 class LabelSelector {
  public:
-  // "a=b,c!=d,e in (f,g),h notin (i),j,!k"
+  // "a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1"
   static Outcome<LabelSelector> parse(std::string_view text);
   // {matchLabels, matchExpressions}; a missing selector matches everything.
   static LabelSelector from_object(const wire::Value* selector);

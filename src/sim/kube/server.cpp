@@ -8,8 +8,10 @@
 #include "sim/kube/deletes.h"
 #include "sim/kube/discovery.h"
 #include "sim/kube/object_meta.h"
+#include "sim/kube/pod_doors.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/request_info.h"
+#include "sim/kube/write_rules.h"
 #include "sim/kube/writes.h"
 
 namespace berth::sim::kube {
@@ -76,7 +78,8 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   const bool core = served.kind->group.empty();
   if (name == "status") return served.version->status_subresource;
   if (name == "finalize") return core && served.kind->plural == "namespaces";
-  return name == "binding" && core && served.kind->plural == "pods" && info.verb == "create";
+  return (name == "binding" || name == "log" || name == "exec") && core &&
+         served.kind->plural == "pods";
 }
 
 }  // namespace
@@ -85,6 +88,7 @@ class Server::Impl {
  public:
   explicit Impl(ServerOptions options)
       : access_(std::move(options.access)),
+        pod_runtime_(options.pod_runtime),
         core_(options.seed, options.history_changes),
         admission_(core_, options.webhooks),
         reads_(core_, faults_, options.watch_buffer_bytes),
@@ -124,6 +128,9 @@ class Server::Impl {
     if (!served->version->deprecation_warning.empty()) {
       warnings.push_back(served->version->deprecation_warning);
     }
+    if (info->subresource == "log" || info->subresource == "exec") {
+      return pod_door({*info, *served, {}, now}, request);
+    }
     const Representation shape = representation_of(*served, request);
     if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
       return read({*info, *served, shape, now});
@@ -153,11 +160,12 @@ class Server::Impl {
       return refuse(not_found(info.group_resource(), info.name));
     }
     // A group of built-in kinds answers for itself; what nobody serves has no page.
-    if (!core_.kinds.has_builtin_group(info.group, info.version)) return refuse(page_not_found());
+    if (!core_.kinds.has_builtin_group(info.group)) return refuse(page_not_found());
     return refuse(unknown_resource());
   }
 
   Outcome<net::Reply> read(const ReadRequest& request) {
+    if (request.info.subresource == "binding") return refuse(method_not_allowed());
     if (request.info.verb == "watch") return reads_.watch(request);
     if (request.info.verb == "list") {
       Outcome<std::string> list = reads_.list(request);
@@ -167,6 +175,17 @@ class Server::Impl {
     Outcome<ObjectPtr> object = reads_.get(request);
     if (!object) return refuse(object);
     return object_reply(200, **object, request.shape);
+  }
+
+  Outcome<net::Reply> pod_door(const ReadRequest& request, const net::Request& http) {
+    const bool log = request.info.subresource == "log";
+    if (http.method != "GET" && (log || http.method != "POST")) {
+      return refuse(method_not_allowed());
+    }
+    Outcome<ObjectPtr> pod = reads_.get(request);
+    if (!pod) return refuse(pod);
+    return log ? read_log(request.info, **pod, pod_runtime_)
+               : run_command(request.info, http, **pod, pod_runtime_);
   }
 
   Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape) {
@@ -179,6 +198,9 @@ class Server::Impl {
     if ((verb == "create") != (collection || binding) || placeless) {
       return refuse(method_not_allowed());
     }
+    const bool applying =
+        request.http.headers.get("Content-Type").find("apply-patch") != std::string_view::npos;
+    if (Outcome<> fine = check_write_options(request.info, applying); !fine) return refuse(fine);
     Outcome<Written> written = verb == "create"
                                    ? (binding ? writes_.bind(request) : writes_.create(request))
                                : verb == "update" ? writes_.update(request)
@@ -193,6 +215,11 @@ class Server::Impl {
   Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
     if (!request.info.subresource.empty()) return refuse(method_not_allowed());
     if (request.info.verb == "deletecollection") {
+      // Neither all namespaces nor what is in all of them goes at once.
+      const bool everywhere = request.kind().namespaced && request.info.ns.empty();
+      if (everywhere || request.kind().resource() == GroupResource{"", "namespaces"}) {
+        return refuse(method_not_allowed());
+      }
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
@@ -225,6 +252,7 @@ class Server::Impl {
 
  private:
   const Access access_;
+  PodRuntime* const pod_runtime_;
   Faults faults_;
   Core core_;
   Admission admission_;

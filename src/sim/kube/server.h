@@ -17,6 +17,7 @@
 #include "net/server.h"
 #include "sim/kube/authentication.h"
 #include "sim/kube/faults.h"
+#include "sim/kube/pod_runtime.h"
 #include "sim/kube/webhook_caller.h"
 
 namespace berth::sim::kube {
@@ -31,6 +32,9 @@ struct ServerOptions {
   Access access{};
   // Must outlive the server. Without one, every webhook is unreachable.
   WebhookCaller* webhooks = nullptr;
+  // What runs Pods; must outlive the server. Without one their logs are empty, and nothing can be
+  // run in them.
+  PodRuntime* pod_runtime = nullptr;
 };
 
 struct Answer {

@@ -25,7 +25,8 @@ class WebhookCaller {
  public:
   virtual ~WebhookCaller() = default;
   // Posts the review and waits at most `timeout`. Called without a lock held, from any task that is
-  // in `Server::handle`.
+  // in `Server::handle`. The code `throttled` says that too many are waiting: the client of the API
+  // server hears it (429), whatever the hook's failurePolicy says.
   virtual Result<net::Response> call(const WebhookTarget& target, const std::string& body,
                                      Duration timeout) = 0;
 };

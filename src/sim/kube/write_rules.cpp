@@ -46,6 +46,39 @@ void count_generation(const Kind& kind, bool with_status, Value& object, const V
 
 }  // namespace
 
+void check_dry_run(const Value& options, Causes& causes) {
+  const wire::Array* given = wire::array_at(options, "/dryRun");
+  if (given == nullptr || *given == wire::Array{"All"} || given->empty()) return;
+  causes.push_back(unsupported_value("dryRun", *given, {"All"}));
+}
+
+Outcome<> check_write_options(const RequestInfo& info, bool applying) {
+  constexpr std::size_t kMaxManagerBytes = 128;
+  Causes causes;
+  if (info.verb == "patch" && !applying && info.flag("force")) {
+    causes.push_back(forbidden_value("force", "may not be specified for non-apply patch"));
+  }
+  if (const auto dry_run = info.parameter("dryRun"); !dry_run.empty()) {
+    check_dry_run(Object{{"dryRun", wire::Array{dry_run}}}, causes);
+  }
+  if (info.parameter("fieldManager").size() > kMaxManagerBytes) {
+    causes.push_back({"FieldValueTooLong",
+                      fmt::format("Too long: may not be more than {} bytes", kMaxManagerBytes),
+                      "fieldManager"});
+  }
+  const std::string_view validation = info.parameter("fieldValidation");
+  if (!validation.empty() && validation != "Ignore" && validation != "Strict" &&
+      validation != "Warn") {
+    causes.push_back(
+        unsupported_value("fieldValidation", Value(validation), {"", "Ignore", "Strict", "Warn"}));
+  }
+  if (causes.empty()) return {};
+  const char* kind = info.verb == "create"   ? "CreateOptions"
+                     : info.verb == "update" ? "UpdateOptions"
+                                             : "PatchOptions";
+  return refuse(invalid({"meta.k8s.io", kind}, {}, std::move(causes)));
+}
+
 Outcome<> check_address(Value& object, std::string_view ns, std::string_view name) {
   Object& metadata = metadata_of(object);
   if (!ns.empty()) {
@@ -70,13 +103,13 @@ Outcome<> check_address(Value& object, std::string_view ns, std::string_view nam
 void prepare_update(const ServedKind& served, std::string_view subresource, Value& object,
                     const Value& old) {
   const bool has_status = served.version->status_subresource;
+  const bool is_namespace = served.kind->resource() == GroupResource{"", "namespaces"};
   if (subresource == "finalize") {
-    Value next = old;
-    const Value* finalizers = wire::find(object, "/spec/finalizers");
-    next.get_object()["spec"] =
-        finalizers == nullptr ? Value(Object{}) : Value(Object{{"finalizers", *finalizers}});
-    object = std::move(next);
-    return;
+    const wire::Array* held = wire::array_at(object, "/spec/finalizers");
+    const bool any = held != nullptr && !held->empty();
+    object.get_object()["spec"] = any ? Object{{"finalizers", *held}} : Object{};
+  } else if (is_namespace) {
+    take_field(object, old, "spec");  // which holds nothing but finalizers
   }
   if (subresource == "status") {
     Value next = old;

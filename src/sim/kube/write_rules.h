@@ -6,9 +6,15 @@
 #include <string_view>
 
 #include "sim/kube/kinds.h"
+#include "sim/kube/request_info.h"
 #include "wire/value.h"
 
 namespace berth::sim::kube {
+
+// The parameters of a create, an update or a patch: dryRun, fieldManager, fieldValidation, force.
+Outcome<> check_write_options(const RequestInfo& info, bool applying);
+// `dryRun` of any options: a list with nothing but "All".
+void check_dry_run(const wire::Value& options, Causes& causes);
 
 // The object must carry the name and namespace of the URL; an empty one takes them.
 Outcome<> check_address(wire::Value& object, std::string_view ns, std::string_view name);

@@ -90,14 +90,21 @@ ObjectPtr Writes::find(const WriteRequest& request) const {
 
 AdmissionRequest Writes::admission_request(const WriteRequest& request, std::string operation,
                                            const Value& object, const Value* old) const {
+  std::string name(name_of(object));
+  Object options;
+  for (const char* key : {"fieldManager", "fieldValidation"}) {
+    if (const auto value = request.info.parameter(key); !value.empty()) options[key] = value;
+  }
   return {.served = request.served,
           .operation = std::move(operation),
-          .ns = request.info.ns,
-          .name = std::string(name_of(object)),
+          // A namespace is inside itself.
+          .ns = request.kind().resource() == kNamespaces ? name : request.info.ns,
+          .name = name,
           .subresource = request.info.subresource,
           .user = request.user,
           .dry_run = request.dry_run(),
-          .old = old};
+          .old = old,
+          .options = std::move(options)};
 }
 
 Outcome<> Writes::admit(const WriteRequest& request, const std::string& operation, Value& object,
@@ -301,11 +308,17 @@ Outcome<Written> Writes::bind(const WriteRequest& request) {
   MutexLock lock(core_.mu);
   const ObjectPtr current = core_.storage.find(resource, key);
   if (current == nullptr) return refuse(not_found(resource, request.info.name));
-  if (const auto taken = wire::string_at(*current, "/spec/nodeName"); !taken.empty()) {
-    return refuse(conflict(
-        {"", "pods/binding"}, request.info.name,
-        fmt::format("pod {} is already assigned to node \"{}\"", request.info.name, taken)));
+  const auto refuse_because = [&](const std::string& why) {
+    return refuse(conflict({"", "pods/binding"}, request.info.name,
+                           fmt::format("pod {} is {}", request.info.name, why)));
+  };
+  if (is_deleting(*current)) {
+    return refuse_because("being deleted, cannot be assigned to a host");
   }
+  if (const auto taken = wire::string_at(*current, "/spec/nodeName"); !taken.empty()) {
+    return refuse_because(fmt::format("already assigned to node \"{}\"", taken));
+  }
+  if (request.dry_run()) return Written{201, current};
   Value next = *current;
   (void)wire::set_at(next, "/spec/nodeName", Value(node));
   Value& status = next.get_object()["status"];

@@ -1,0 +1,95 @@
+#include "masking.h"
+
+#include <boost/json.hpp>
+#include <set>
+
+namespace berth::parity {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return;
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+bool is_alphanumeric(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+// A resource version is a short number: it must not be found in the middle of another, nor in a
+// JSON number such as a status code.
+bool stands_alone(const std::string& text, std::size_t at, std::size_t size) {
+  const char before = at == 0 ? ' ' : text[at - 1];
+  const char after = at + size == text.size() ? ' ' : text[at + size];
+  return !is_alphanumeric(before) && before != ':' && !is_alphanumeric(after);
+}
+
+// Values that differ between servers or runs; that they are there still counts.
+const std::set<std::string_view> kMasked{"uid",
+                                         "resourceVersion",
+                                         "creationTimestamp",
+                                         "deletionTimestamp",
+                                         "lastTransitionTime",
+                                         "continue",
+                                         "time"};
+const std::set<std::string_view> kDropped{"managedFields", "selfLink"};
+
+Value masked(const Value& value) {
+  if (value.is_array()) {
+    Array out;
+    for (const Value& item : value.get_array()) out.push_back(masked(item));
+    return out;
+  }
+  if (!value.is_object()) return value;
+  std::map<std::string, Value> sorted;  // the order of members says nothing
+  for (const auto& member : value.get_object()) {
+    if (kDropped.contains(member.key())) continue;
+    // The real server writes an empty token for custom kinds and none for built-in ones.
+    if (member.key() == "continue" && member.value() == Value("")) continue;
+    const bool mask = kMasked.contains(member.key()) && !member.value().is_null();
+    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value());
+  }
+  Object out;
+  for (auto& [key, member] : sorted) out[key] = std::move(member);
+  return out;
+}
+
+}  // namespace
+
+std::string expand(std::string text, const Variables& variables) {
+  for (const auto& [name, value] : variables) replace_all(text, "$" + name, value);
+  return text;
+}
+
+std::string collapse(std::string text, const Variables& variables) {
+  for (const auto& [name, value] : variables) {
+    const std::string key = "$" + name;
+    for (std::size_t at = text.find(value); !value.empty() && at != std::string::npos;) {
+      const bool whole = stands_alone(text, at, value.size());
+      if (whole) text.replace(at, value.size(), key);
+      at = text.find(value, at + (whole ? key.size() : 1));
+    }
+  }
+  return text;
+}
+
+Value selected(const Value& body, const Array* only) {
+  if (!only) return masked(body);
+  Object out;
+  for (const Value& pointer : *only) {
+    const std::string_view path = pointer.get_string();
+    const Value* found = wire::find(body, path);
+    // A masked value is masked by the name it has.
+    const std::string_view name = path.substr(path.rfind('/') + 1);
+    out[path] = found ? masked(Object{{name, *found}}).get_object()[name] : Value("<absent>");
+  }
+  return out;
+}
+
+}  // namespace berth::parity
