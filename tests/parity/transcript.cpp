@@ -14,6 +14,7 @@ using wire::Object;
 using wire::Value;
 
 constexpr Duration kStepTimeout = std::chrono::seconds{30};
+constexpr std::string_view kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
 std::string expand(std::string text, const Variables& variables) {
@@ -50,33 +51,60 @@ const std::set<std::string_view> kMasked{"uid",
                                          "time"};
 const std::set<std::string_view> kDropped{"managedFields", "selfLink", "remainingItemCount"};
 
-Value masked(const Value& value) {
+using Names = std::set<std::string_view>;
+
+// Cells of tables tell the time too: "12s", "2026-01-02T03:04:05Z".
+Value masked_cell(const Value& cell) {
+  if (!cell.is_string()) return cell;
+  const std::string_view text = cell.get_string();
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits > 0 && digits + 1 == text.size() && text.back() == 's') return "<age>";
+  if (digits == 4 && text.size() == 20 && text.back() == 'Z') return "<time>";
+  return cell;
+}
+
+Value masked(const Value& value, const Names& without) {
   if (value.is_array()) {
     Array out;
-    for (const Value& item : value.get_array()) out.push_back(masked(item));
+    for (const Value& item : value.get_array()) out.push_back(masked(item, without));
     return out;
   }
   if (!value.is_object()) return value;
   std::map<std::string, Value> sorted;  // the order of members says nothing
   for (const auto& member : value.get_object()) {
-    if (kDropped.contains(member.key())) continue;
+    if (kDropped.contains(member.key()) || without.contains(member.key())) continue;
+    if (member.key() == "cells" && member.value().is_array()) {
+      Array cells;
+      for (const Value& cell : member.value().get_array()) cells.push_back(masked_cell(cell));
+      sorted["cells"] = std::move(cells);
+      continue;
+    }
     // The real server writes an empty token for custom kinds and none for built-in ones.
     if (member.key() == "continue" && member.value() == Value("")) continue;
     const bool mask = kMasked.contains(member.key()) && !member.value().is_null();
-    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value());
+    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value(), without);
   }
   Object out;
   for (auto& [key, member] : sorted) out[key] = std::move(member);
   return out;
 }
 
-Value selected(const Value& body, const Array* only) {
-  if (!only) return masked(body);
+// What of an answer is compared: all of it, or what the step names.
+Value selected(const Value& body, const Value& step) {
+  Names without;
+  if (const Array* names = wire::array_at(step, "/without")) {
+    for (const Value& name : *names) without.insert(name.get_string());
+  }
+  const Array* only = wire::array_at(step, "/only");
+  if (!only) return masked(body, without);
   Object out;
   for (const Value& pointer : *only) {
     const std::string_view path = pointer.get_string();
     const Value* found = wire::find(body, path);
-    out[path] = found ? masked(*found) : Value("<absent>");
+    const Value whole = Object{{"cells", found && found->is_array() ? *found : Value(Array{})}};
+    out[path] = !found                     ? Value("<absent>")
+                : path.ends_with("/cells") ? masked(whole, without)
+                                           : masked(*found, without);
   }
   return out;
 }
@@ -93,7 +121,8 @@ class Case {
   }
 
  private:
-  Result<net::Request> request_of(const std::string& method, const std::string& path) {
+  Result<net::Request> request_of(const Value& step, const std::string& method,
+                                  const std::string& path) {
     Result<kube::Identity> identity = peer_.cluster->credentials->identity(context_);
     if (!identity) return pass(identity);
     net::Request request{.method = method, .url = peer_.cluster->server + path};
@@ -101,14 +130,17 @@ class Case {
     if (!identity->bearer_token.empty()) {
       request.headers.set("Authorization", "Bearer " + identity->bearer_token.reveal());
     }
-    request.headers.set("Accept", "application/json");
+    const std::string_view accept = wire::string_at(step, "/accept");
+    request.headers.set("Accept", accept == "table" ? std::string(kTable)
+                                  : accept.empty()  ? "application/json"
+                                                    : std::string(accept));
     return request;
   }
 
   Result<std::string> exchange(const Value& step) {
     const std::string what = expand(std::string(wire::string_at(step, "/do")), variables_);
     const std::size_t space = what.find(' ');
-    Result<net::Request> request = request_of(what.substr(0, space), what.substr(space + 1));
+    Result<net::Request> request = request_of(step, what.substr(0, space), what.substr(space + 1));
     if (!request) return pass(request);
     add_body(step, *request);
     Result<net::Response> response = peer_.transport.call(context_.within(kStepTimeout), *request);
@@ -116,7 +148,7 @@ class Case {
     Result<Value> body = wire::parse_json(response->body);
     if (!body) return fmt::format("{} {}", response->status, collapse(response->body, variables_));
     save(step, *body);
-    const std::string shown = wire::to_json(selected(*body, wire::array_at(step, "/only")));
+    const std::string shown = wire::to_json(selected(*body, step));
     return fmt::format("{} {} {}", wire::string_at(step, "/do"), response->status,
                        collapse(shown, variables_));
   }
@@ -127,7 +159,7 @@ class Case {
     const std::size_t space = what.find(' ');
     const Context bounded = context_.within(kStepTimeout);
     for (;;) {
-      Result<net::Request> request = request_of(what.substr(0, space), what.substr(space + 1));
+      Result<net::Request> request = request_of(step, what.substr(0, space), what.substr(space + 1));
       if (!request) return pass(request);
       Result<net::Response> response = peer_.transport.call(bounded, *request);
       if (!response) return pass(response);
@@ -158,7 +190,7 @@ class Case {
   Result<std::string> watch(const Value& step) {
     const std::string path = expand(std::string(wire::string_at(step, "/watch")), variables_);
     const auto wanted = static_cast<std::size_t>(wire::int_at(step, "/events").value_or(1));
-    Result<net::Request> request = request_of("GET", path);
+    Result<net::Request> request = request_of(step, "GET", path);
     if (!request) return pass(request);
     const Context bounded = context_.within(kStepTimeout);
     Result<std::unique_ptr<net::Stream>> stream = peer_.transport.open(bounded, *request);
@@ -174,7 +206,7 @@ class Case {
         Result<Value> event = wire::parse_json(line);
         if (!event) return pass(event);
         if (seen++ < wanted)
-          shown += "\n  " + wire::to_json(selected(*event, wire::array_at(step, "/only")));
+          shown += "\n  " + wire::to_json(selected(*event, step));
         return {};
       });
       if (!fed) return pass(fed);

@@ -138,6 +138,24 @@ void default_service(Object& object) {
   default_to(spec, "internalTrafficPolicy", "Cluster");
 }
 
+// Go writes times that are not set as null, and these texts even when they are empty.
+void default_event(Object& object) {
+  default_to(object, "source", Object{});
+  for (const char* key : {"firstTimestamp", "lastTimestamp", "eventTime"}) {
+    default_to(object, key, nullptr);
+  }
+  for (const char* key : {"reportingComponent", "reportingInstance"}) default_to(object, key, "");
+}
+
+void default_endpoint_slice(Object& object) {
+  for_each_object(object, "ports", [](Object& port) {
+    default_to(port, "name", "");
+    default_to(port, "protocol", "TCP");
+  });
+  for_each_object(object, "endpoints",
+                  [](Object& endpoint) { default_to(endpoint, "conditions", Object{}); });
+}
+
 void default_secret(Object& object) {
   if (Value* plain = object.if_contains("stringData"); plain != nullptr && plain->is_object()) {
     Object& data = object_in(object, "data");
@@ -291,6 +309,59 @@ void check_service(const Value& service, Causes& causes) {
   }
 }
 
+void check_backend(const Value& backend, const std::string& path, Causes& causes) {
+  const Value* service = wire::find(backend, "/service");
+  if (service == nullptr && wire::find(backend, "/resource") == nullptr) {
+    causes.push_back(
+        invalid_value(path, Value(""), "resource or service backend is required"));
+  }
+  if (service == nullptr) return;
+  const bool named = !wire::string_at(*service, "/port/name").empty();
+  const std::int64_t number = wire::int_at(*service, "/port/number").value_or(0);
+  if (wire::string_at(*service, "/name").empty()) {
+    causes.push_back(required_value(path + ".service.name"));
+  }
+  if (named && number != 0) {
+    causes.push_back(invalid_value(path, Value(""), "cannot set both port name & port number"));
+  } else if (!named && number == 0) {
+    causes.push_back(required_value(path, "port name or number is required"));
+  } else if (!named) {
+    check_port(*wire::find(*service, "/port"), path + ".service.port", "number", true, causes);
+  }
+}
+
+void check_ingress(const Value& ingress, Causes& causes) {
+  const Value* fallback = wire::find(ingress, "/spec/defaultBackend");
+  const Array* rules = wire::array_at(ingress, "/spec/rules");
+  if (fallback == nullptr && (rules == nullptr || rules->empty())) {
+    causes.push_back(invalid_value("spec", Value(),
+                                   "either `defaultBackend` or `rules` must be specified"));
+  }
+  if (fallback != nullptr) check_backend(*fallback, "spec.defaultBackend", causes);
+  for (std::size_t r = 0; rules != nullptr && r < rules->size(); ++r) {
+    const Array* paths = wire::array_at((*rules)[r], "/http/paths");
+    for (std::size_t p = 0; paths != nullptr && p < paths->size(); ++p) {
+      const std::string at = fmt::format("spec.rules[{}].http.paths[{}]", r, p);
+      const std::string_view type = wire::string_at((*paths)[p], "/pathType");
+      const std::string_view path = wire::string_at((*paths)[p], "/path");
+      if (type.empty()) {
+        // Of such a path the real server says no more.
+        causes.push_back(required_value(at + ".pathType", "pathType must be specified"));
+        continue;
+      }
+      const bool strict = type == "Exact" || type == "Prefix";
+      if (strict && !path.starts_with('/')) {
+        causes.push_back(invalid_value(at + ".path", Value(path), "must be an absolute path"));
+      } else if (!strict && type != "ImplementationSpecific") {
+        causes.push_back(unsupported_value(at + ".pathType", Value(type),
+                                           {"Exact", "ImplementationSpecific", "Prefix"}));
+      }
+      const Value* backend = wire::find((*paths)[p], "/backend");
+      check_backend(backend == nullptr ? Value(Object{}) : *backend, at + ".backend", causes);
+    }
+  }
+}
+
 void check_choice(const Value& hook, const std::string& path, std::string_view key,
                   const std::vector<std::string>& allowed, Causes& causes) {
   const std::string_view found = wire::string_at(hook, "/" + std::string(key));
@@ -352,6 +423,8 @@ void set_builtin_defaults(const Kind& kind, Value& object) {
   if (name == "StatefulSet") default_stateful_set(fields);
   if (name == "Service") default_service(fields);
   if (name == "Secret") default_secret(fields);
+  if (name == "Event") default_event(fields);
+  if (name == "EndpointSlice") default_endpoint_slice(fields);
   if (name == "MutatingWebhookConfiguration") default_webhooks(fields, true);
   if (name == "ValidatingWebhookConfiguration") default_webhooks(fields, false);
   if (name == "CustomResourceDefinition") default_crd(fields);
@@ -370,7 +443,7 @@ void prepare_builtin_create(const Kind& kind, Value& object) {
   } else if (name == "Namespace") {
     object_in(fields, "spec")["finalizers"] = Array{"kubernetes"};
     fields["status"] = Object{{"phase", "Active"}};
-  } else if (name == "Service") {
+  } else if (name == "Service" || name == "Ingress") {
     fields["status"] = Object{{"loadBalancer", Object{}}};
   } else if (name == "Deployment") {
     fields["status"] = Object{};
@@ -389,6 +462,7 @@ Causes validate_builtin(const Kind& kind, const Value& object, const Value* old)
     check_workload(object, causes);
   }
   if (name == "Service") check_service(object, causes);
+  if (name == "Ingress") check_ingress(object, causes);
   if (name.ends_with("WebhookConfiguration")) {
     const Array* hooks = wire::array_at(object, "/webhooks");
     for (std::size_t i = 0; hooks != nullptr && i < hooks->size(); ++i) {

@@ -10,6 +10,8 @@
 #include "sim/kube/object_meta.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/request_info.h"
+#include "sim/kube/reviews.h"
+#include "sim/kube/scale.h"
 #include "sim/kube/writes.h"
 
 namespace berth::sim::kube {
@@ -40,9 +42,10 @@ net::Reply reply_of(const ApiError& error) {
   return reply;
 }
 
-net::Reply object_reply(int status, const Value& object, const Representation& shape) {
+net::Reply object_reply(int status, const Value& object, const Representation& shape,
+                        WallTime now) {
   std::string body;
-  append_object(body, object, shape);
+  append_object(body, object, shape, now);
   return json_reply(status, std::move(body));
 }
 
@@ -58,10 +61,11 @@ void add_warnings(net::Reply& reply, const Warnings& warnings) {
   }
 }
 
-Value success_status(const Kind& kind, const Value& object) {
+Value success_status(const ServedKind& served, const Value& object) {
   Object details{{"name", name_of(object)}};
-  if (!kind.group.empty()) details["group"] = kind.group;
-  details["kind"] = kind.plural;
+  const std::string& group = served.kind->group_of(*served.version);
+  if (!group.empty()) details["group"] = group;
+  details["kind"] = served.kind->plural;
   details["uid"] = wire::string_at(object, "/metadata/uid");
   return Object{{"kind", "Status"},
                 {"apiVersion", "v1"},
@@ -75,6 +79,7 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   if (name.empty()) return true;
   const bool core = served.kind->group.empty();
   if (name == "status") return served.version->status_subresource;
+  if (name == "scale") return served.version->scale.has_value();
   if (name == "finalize") return core && served.kind->plural == "namespaces";
   return name == "binding" && core && served.kind->plural == "pods" && info.verb == "create";
 }
@@ -95,7 +100,7 @@ class Server::Impl {
     Duration delay{};
     Warnings warnings;
     Outcome<net::Reply> reply = answer(request, peer, now, delay, warnings);
-    core_.deliver();
+    core_.deliver(now);
     if (!reply) reply = reply_of(reply.error());
     add_warnings(*reply, warnings);
     return {std::move(*reply), delay};
@@ -112,7 +117,7 @@ class Server::Impl {
       return refuse(std::move(*fault));
     }
     delay = faults_.take_delay(*info);
-    if (!info->is_resource) return discovery(*info);
+    if (!info->is_resource) return discovery(*info, request.headers.get("Accept"));
     if (request.body.size() > kMaxBodyBytes) {
       ApiError error = bad_request("Request entity too large: limit is 3145728");
       error.code = 413;
@@ -124,25 +129,38 @@ class Server::Impl {
     if (!served->version->deprecation_warning.empty()) {
       warnings.push_back(served->version->deprecation_warning);
     }
-    const Representation shape = representation_of(*served, request);
-    if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
-      return read({*info, *served, shape, now});
+    const bool scaling = info->subresource == "scale";
+    Outcome<Representation> shape = representation_of(
+        scaling ? scale_kind() : *served, request.headers.get("Accept"), *info);
+    if (!shape) return refuse(shape);
+    if (served->kind->question) {
+      return review({*info, *served, *user, request, now, warnings}, *shape);
     }
-    return write({*info, *served, *user, request, now, warnings}, shape);
+    if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
+      return read({*info, *served, *shape, now});
+    }
+    return write({*info, *served, *user, request, now, warnings}, *shape);
   }
 
-  Outcome<net::Reply> discovery(const RequestInfo& info) {
+  Outcome<net::Reply> review(const WriteRequest& request, const Representation& shape) {
+    if (!request.info.name.empty()) return refuse(unknown_resource());
+    if (request.info.verb != "create") return refuse(method_not_allowed());
+    Outcome<Value> object = decode_body(request.http.body,
+                                        request.http.headers.get("Content-Type"), request.served);
+    if (!object) return refuse(object);
+    return object_reply(
+        201, answer_review(access_, request.user, request.kind(), std::move(*object)), shape,
+        request.now);
+  }
+
+  Outcome<net::Reply> discovery(const RequestInfo& info, std::string_view accept) {
     if (info.verb != "get" && info.verb != "head") return refuse(page_not_found());
     std::vector<KindPtr> kinds;
     {
       MutexLock lock(core_.mu);
       kinds = core_.kinds.all();
     }
-    Outcome<std::string> text = discover(info.path, kinds);
-    if (!text) return refuse(text);
-    if (*text != "ok") return json_reply(200, std::move(*text));
-    return net::Reply{.headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-                      .body = std::move(*text)};
+    return discover(info.path, accept, kinds);
   }
 
   Outcome<ServedKind> find_kind(const RequestInfo& info) {
@@ -166,7 +184,12 @@ class Server::Impl {
     }
     Outcome<ObjectPtr> object = reads_.get(request);
     if (!object) return refuse(object);
-    return object_reply(200, **object, request.shape);
+    if (request.info.subresource != "scale") {
+      return object_reply(200, **object, request.shape, request.now);
+    }
+    Outcome<Value> scale = scale_of_object(request.served, **object);
+    if (!scale) return refuse(scale);
+    return object_reply(200, *scale, request.shape, request.now);
   }
 
   Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape) {
@@ -179,31 +202,35 @@ class Server::Impl {
     if ((verb == "create") != (collection || binding) || placeless) {
       return refuse(method_not_allowed());
     }
+    const bool scaling = request.info.subresource == "scale";
     Outcome<Written> written = verb == "create"
                                    ? (binding ? writes_.bind(request) : writes_.create(request))
+                               : scaling          ? writes_.scale(request)
                                : verb == "update" ? writes_.update(request)
                                                   : writes_.patch(request);
     if (!written) return refuse(written);
     if (binding)
       return json_reply(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
                              R"("status":"Success","code":201})");
-    return object_reply(written->status, *written->object, shape);
+    return object_reply(written->status, *written->object, shape, request.now);
   }
 
   Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
     if (!request.info.subresource.empty()) return refuse(method_not_allowed());
     if (request.info.verb == "deletecollection") {
+      if (!request.kind().deletes_many) return refuse(method_not_allowed());
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
-      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape));
+      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape,
+                                       request.now));
     }
     Outcome<Deleted> deleted = deletes_.remove(request);
     if (!deleted) return refuse(deleted);
     if (!deleted->gone || request.kind().returns_deleted) {
-      return object_reply(200, *deleted->object, shape);
+      return object_reply(200, *deleted->object, shape, request.now);
     }
-    return json_reply(200, wire::to_json(success_status(request.kind(), *deleted->object)));
+    return json_reply(200, wire::to_json(success_status(request.served, *deleted->object)));
   }
 
   // The namespaces that every cluster has.
@@ -248,7 +275,7 @@ void Server::tick(WallTime now) {
     MutexLock lock(impl_->core().mu);
     impl_->core().hub.tick(now, impl_->core().storage.version());
   }
-  impl_->core().deliver();
+  impl_->core().deliver(now);
 }
 
 Faults& Server::faults() { return impl_->faults(); }
@@ -258,7 +285,7 @@ void Server::drop_watches() {
     MutexLock lock(impl_->core().mu);
     impl_->core().hub.close_all();
   }
-  impl_->core().deliver();
+  impl_->core().deliver({});
 }
 
 void Server::compact() {
