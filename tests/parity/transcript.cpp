@@ -159,7 +159,8 @@ class Case {
     const std::size_t space = what.find(' ');
     const Context bounded = context_.within(kStepTimeout);
     for (;;) {
-      Result<net::Request> request = request_of(step, what.substr(0, space), what.substr(space + 1));
+      Result<net::Request> request =
+          request_of(step, what.substr(0, space), what.substr(space + 1));
       if (!request) return pass(request);
       Result<net::Response> response = peer_.transport.call(bounded, *request);
       if (!response) return pass(response);
@@ -205,8 +206,7 @@ class Case {
       Result<> fed = lines.feed(**chunk, [&](std::string_view line) -> Result<> {
         Result<Value> event = wire::parse_json(line);
         if (!event) return pass(event);
-        if (seen++ < wanted)
-          shown += "\n  " + wire::to_json(selected(*event, step));
+        if (seen++ < wanted) shown += "\n  " + wire::to_json(selected(*event, step));
         return {};
       });
       if (!fed) return pass(fed);

@@ -86,6 +86,13 @@ void convert_ingress(Value& ingress, bool to_storage) {
 void convert(const ServedKind& served, Value& object, bool to_storage) {
   if (served.kind->kind == "Ingress") convert_ingress(object, to_storage);
   if (served.kind->kind != "Event") return;
+  if (!to_storage) {
+    // Texts that the core group always writes, and this one never when they are empty.
+    for (const char* key : {"reportingComponent", "reportingInstance"}) {
+      const Value* text = object.get_object().if_contains(key);
+      if (text != nullptr && *text == Value("")) object.get_object().erase(key);
+    }
+  }
   for (const Names& names : kEventFields) {
     rename(object.get_object(), to_storage ? names.served : names.stored,
            to_storage ? names.stored : names.served);

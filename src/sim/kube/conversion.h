@@ -1,5 +1,5 @@
-// Built-in kinds that are served in two versions: Ingress in v1 and v1beta1, Event in the core group
-// and in events.k8s.io. Pure.
+// Built-in kinds that are served in two versions: Ingress in v1 and v1beta1, Event in the core
+// group and in events.k8s.io. Pure.
 #pragma once
 
 #include "sim/kube/kinds.h"

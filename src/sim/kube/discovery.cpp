@@ -39,8 +39,8 @@ std::tuple<int, int, int> rank_of(std::string_view version) {
   const auto number = [&version] {
     int value = 0;
     const char* end = version.data() + version.size();
-    version.remove_prefix(static_cast<std::size_t>(
-        std::from_chars(version.data(), end, value).ptr - version.data()));
+    version.remove_prefix(
+        static_cast<std::size_t>(std::from_chars(version.data(), end, value).ptr - version.data()));
     return value;
   };
   if (!version.starts_with('v')) return {};
@@ -220,6 +220,7 @@ Outcome<net::Reply> discover(std::string_view path, std::string_view accept,
     return reply_of("ok", "text/plain; charset=utf-8");
   }
   if (path == "/version") return reply_of(version_info());
+  if (path == "/openapi/v2") return openapi_v2(accept);
   if (path.starts_with(kOpenApi)) return openapi(path.substr(kOpenApi.size()), kinds);
   auto groups = groups_of(kinds);
   if ((path == "/api" || path == "/apis") && accept.find(kAggregated) != std::string_view::npos) {

@@ -356,8 +356,7 @@ const FieldTable& field_table() {
   return kTable;
 }
 
-const Message* message_of(std::string_view group, std::string_view version,
-                          std::string_view kind) {
+const Message* message_of(std::string_view group, std::string_view version, std::string_view kind) {
   if (version != "v1") return nullptr;
   const std::string_view package = group.empty() ? "core" : group.substr(0, group.find('.'));
   const auto found = field_table().find(std::string(package) + "." + std::string(kind));

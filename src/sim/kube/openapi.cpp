@@ -17,6 +17,8 @@ using wire::Object;
 using wire::Value;
 
 constexpr std::string_view kObjectMeta = "meta.ObjectMeta";
+constexpr std::string_view kIntOrString = "intstr.IntOrString";
+constexpr std::string_view kQuantity = "resource.Quantity";
 
 Object reference(std::string_view message) {
   return {{"$ref", fmt::format("#/components/schemas/{}", message)}};
@@ -30,14 +32,14 @@ Object typed(std::string_view type, std::string_view format = {}) {
 
 Object element_schema(const Field& field) {
   switch (field.type) {
-    case FieldType::text:
-    case FieldType::quantity: return typed("string");
+    case FieldType::text: return typed("string");
+    case FieldType::quantity: return reference(kQuantity);
     case FieldType::integer: return typed("integer");
     case FieldType::boolean: return typed("boolean");
     case FieldType::time:
     case FieldType::micro_time: return typed("string", "date-time");
     case FieldType::bytes: return typed("string", "byte");
-    case FieldType::int_or_string: return {{"x-kubernetes-int-or-string", true}};
+    case FieldType::int_or_string: return reference(kIntOrString);
     case FieldType::opaque: return typed("object");
     case FieldType::message: break;
   }
@@ -48,7 +50,7 @@ Object field_schema(const Field& field) {
   Object element = element_schema(field);
   if (field.list) return {{"type", "array"}, {"items", std::move(element)}};
   if (field.map) return {{"type", "object"}, {"additionalProperties", std::move(element)}};
-  if (field.type != FieldType::message) return element;
+  if (!element.contains("$ref")) return element;
   return {{"allOf", Array{std::move(element)}}};
 }
 
@@ -63,12 +65,11 @@ class Schemas {
         message != nullptr ? message->name : fmt::format("{}.{}", version.name, kind.kind);
     if (message != nullptr) schema = message_schema(*message);
     Object& fields = properties_of(schema);
-    fields["apiVersion"] = Object{{"type", "string"},
-                                  {"description", "The group and version of this object."}};
+    fields["apiVersion"] =
+        Object{{"type", "string"}, {"description", "The group and version of this object."}};
     fields["kind"] = Object{{"type", "string"}, {"description", "The kind of this object."}};
-    fields["metadata"] =
-        Object{{"description", "Name, labels and what else all objects have."},
-               {"allOf", Array{reference(kObjectMeta)}}};
+    fields["metadata"] = Object{{"description", "Name, labels and what else all objects have."},
+                                {"allOf", Array{reference(kObjectMeta)}}};
     add_message(field_table().at(std::string(kObjectMeta)));
     schema["x-kubernetes-group-version-kind"] = Array{gvk};
     all_[name] = std::move(schema);
@@ -76,6 +77,11 @@ class Schemas {
 
   Object take() {
     Object out;
+    const auto either = [](const char* type) {
+      return Object{{"oneOf", Array{typed("string"), typed(type)}}};
+    };
+    out[kIntOrString] = either("integer");
+    out[kQuantity] = either("number");
     for (auto& [name, schema] : all_) out[name] = std::move(schema);
     return out;
   }
@@ -120,8 +126,7 @@ class Schemas {
 Array patch_parameters() {
   Array parameters;
   for (const char* name : {"dryRun", "fieldManager", "fieldValidation", "force"}) {
-    parameters.push_back(
-        Object{{"name", name}, {"in", "query"}, {"schema", typed("string")}});
+    parameters.push_back(Object{{"name", name}, {"in", "query"}, {"schema", typed("string")}});
   }
   return parameters;
 }
@@ -132,8 +137,8 @@ Object operation(const Value& gvk) {
 }
 
 void add_paths(Object& paths, std::string_view prefix, const Kind& kind, const Value& gvk) {
-  const std::string collection = fmt::format(
-      "{}/{}{}", prefix, kind.namespaced ? "namespaces/{namespace}/" : "", kind.plural);
+  const std::string collection =
+      fmt::format("{}/{}{}", prefix, kind.namespaced ? "namespaces/{namespace}/" : "", kind.plural);
   Object many{{"post", operation(gvk)}};
   if (!kind.question) many["get"] = operation(gvk);
   paths[collection] = std::move(many);
@@ -163,21 +168,20 @@ std::map<std::string, std::string> documents(const std::vector<KindPtr>& kinds) 
     for (const Version& version : kind->versions) {
       if (!version.served) continue;
       const std::string& group = kind->group_of(version);
-      const std::string path = fmt::format("{}{}/{}", group.empty() ? "api" : "apis/", group,
-                                           version.name);
-      const Value gvk =
-          Object{{"group", group}, {"version", version.name}, {"kind", kind->kind}};
+      const std::string path =
+          fmt::format("{}{}/{}", group.empty() ? "api" : "apis/", group, version.name);
+      const Value gvk = Object{{"group", group}, {"version", version.name}, {"kind", kind->kind}};
       add_paths(drafts[path].paths, "/" + path, *kind, gvk);
       drafts[path].schemas.add_kind(*kind, version, gvk);
     }
   }
   std::map<std::string, std::string> texts;
   for (auto& [path, draft] : drafts) {
-    texts[path] = wire::to_json(
-        Object{{"openapi", "3.0.0"},
-               {"info", Object{{"title", "Kubernetes"}, {"version", "v1.36.4"}}},
-               {"paths", std::move(draft.paths)},
-               {"components", Object{{"schemas", draft.schemas.take()}}}});
+    texts[path] =
+        wire::to_json(Object{{"openapi", "3.0.0"},
+                             {"info", Object{{"title", "Kubernetes"}, {"version", "v1.36.4"}}},
+                             {"paths", std::move(draft.paths)},
+                             {"components", Object{{"schemas", draft.schemas.take()}}}});
   }
   return texts;
 }
@@ -191,14 +195,27 @@ std::string hash_of(std::string_view text) {
 
 }  // namespace
 
+net::Reply openapi_v2(std::string_view accept) {
+  // Clients write the version behind it with an @, for which the answer has a dot.
+  if (accept.find("application/com.github.proto-openapi.spec.v2") == std::string_view::npos) {
+    return {.headers = {{"Content-Type", "application/json"}},
+            .body = R"({"swagger":"2.0","info":{"title":"Kubernetes"},"paths":{}})"};
+  }
+  return {
+      .headers = {{"Content-Type", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"}},
+      .body =
+          "\n\x03"
+          "2.0"};  // field 1: the version
+}
+
 Outcome<net::Reply> openapi(std::string_view path, const std::vector<KindPtr>& kinds) {
   const std::map<std::string, std::string> all = documents(kinds);
   net::Reply reply{.headers = {{"Content-Type", "application/json"}}};
   if (path.empty()) {
     Object paths;
     for (const auto& [name, text] : all) {
-      paths[name] = Object{{"serverRelativeURL",
-                            fmt::format("{}/{}?hash={}", kOpenApi, name, hash_of(text))}};
+      paths[name] = Object{
+          {"serverRelativeURL", fmt::format("{}/{}?hash={}", kOpenApi, name, hash_of(text))}};
     }
     reply.body = wire::to_json(Object{{"paths", std::move(paths)}});
     return reply;

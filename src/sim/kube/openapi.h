@@ -2,9 +2,8 @@
 // `create` and `diff`. Built-in kinds come from `field_table.h`, custom kinds from their
 // definitions. Pure.
 //
-// Version 2 is not served. kubectl asks for it only to merge objects of its built-in kinds, and
-// falls back to what it knows of them; that is also why no path here offers strategic merge: the
-// table does not have every field.
+// No path here offers strategic merge: the table does not have every field, and kubectl then merges
+// by what it knows of the built-in kinds itself.
 #pragma once
 
 #include <string_view>
@@ -16,6 +15,10 @@
 namespace berth::sim::kube {
 
 inline constexpr std::string_view kOpenApi = "/openapi/v3";
+
+// Version 2 is a document without anything. kubectl asks for it when version 3 does not have a
+// kind, to learn that this one does not have it either.
+net::Reply openapi_v2(std::string_view accept);
 
 // `path` is what follows kOpenApi: nothing, or "/apis/apps/v1".
 Outcome<net::Reply> openapi(std::string_view path, const std::vector<KindPtr>& kinds);

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "sim/kube/table_columns.h"
+
 namespace berth::sim::kube {
 
 namespace {
@@ -12,14 +14,8 @@ namespace {
 using wire::Array;
 using wire::Value;
 
-const Array& list_at(const Value& object, std::string_view pointer) {
-  static const Array kEmpty;
-  const Array* list = wire::array_at(object, pointer);
-  return list == nullptr ? kEmpty : *list;
-}
-
 bool has_condition(const Value& pod, std::string_view type) {
-  return std::ranges::any_of(list_at(pod, "/status/conditions"), [&](const Value& condition) {
+  return std::ranges::any_of(items_at(pod, "/status/conditions"), [&](const Value& condition) {
     return wire::string_at(condition, "/type") == type &&
            wire::string_at(condition, "/status") == "True";
   });
@@ -42,7 +38,7 @@ std::string termination(const Value& ended) {
 
 // True while a container that must end before the others start has not.
 bool add_init_containers(PodSummary& pod, const Value& object) {
-  const Array& statuses = list_at(object, "/status/initContainerStatuses");
+  const Array& statuses = items_at(object, "/status/initContainerStatuses");
   for (std::size_t i = 0; i < statuses.size(); ++i) {
     count_restarts(pod, statuses[i]);
     const Value* ended = wire::find(statuses[i], "/state/terminated");
@@ -53,7 +49,7 @@ bool add_init_containers(PodSummary& pod, const Value& object) {
     } else if (!waiting.empty() && waiting != "PodInitializing") {
       pod.reason = "Init:" + std::string(waiting);
     } else {
-      pod.reason = fmt::format("Init:{}/{}", i, list_at(object, "/spec/initContainers").size());
+      pod.reason = fmt::format("Init:{}/{}", i, items_at(object, "/spec/initContainers").size());
     }
     return true;
   }
@@ -63,7 +59,7 @@ bool add_init_containers(PodSummary& pod, const Value& object) {
 void add_containers(PodSummary& pod, const Value& object) {
   bool running = false;
   std::string failure;
-  const Array& statuses = list_at(object, "/status/containerStatuses");
+  const Array& statuses = items_at(object, "/status/containerStatuses");
   for (std::size_t i = statuses.size(); i-- > 0;) {
     const Value& status = statuses[i];
     count_restarts(pod, status);
@@ -94,7 +90,7 @@ void add_containers(PodSummary& pod, const Value& object) {
 
 PodSummary summarize_pod(const Value& object) {
   PodSummary pod;
-  pod.containers = list_at(object, "/spec/containers").size();
+  pod.containers = items_at(object, "/spec/containers").size();
   const std::string_view phase = wire::string_at(object, "/status/phase");
   const std::string_view reason = wire::string_at(object, "/status/reason");
   pod.reason = reason.empty() ? phase : reason;
@@ -114,7 +110,7 @@ PodSummary summarize_pod(const Value& object) {
 }
 
 std::string readiness_gates(const Value& pod) {
-  const Array& gates = list_at(pod, "/spec/readinessGates");
+  const Array& gates = items_at(pod, "/spec/readinessGates");
   if (gates.empty()) return "<none>";
   const auto open = std::ranges::count_if(gates, [&pod](const Value& gate) {
     return has_condition(pod, wire::string_at(gate, "/conditionType"));

@@ -103,8 +103,8 @@ class Decoder {
     Value& map = out[field.name];
     if (!map.is_object()) map.emplace_object();
     std::string key;
-    Value entry = field.type == FieldType::text || field.type == FieldType::bytes ? Value("")
-                                                                                  : Value();
+    Value entry =
+        field.type == FieldType::text || field.type == FieldType::bytes ? Value("") : Value();
     ProtoReader in(bytes);
     while (in.next()) {
       if (in->number == 1) key = in->bytes;
@@ -147,8 +147,8 @@ class Decoder {
       case FieldType::int_or_string: return int_or_string(from.bytes);
       case FieldType::opaque:
         if (says_nothing(from, depth)) return Value(Object{});
-        return refuse(bad_request(fmt::format(
-            "protobuf field {} is not known to this server; send JSON", field.name)));
+        return refuse(bad_request(
+            fmt::format("protobuf field {} is not known to this server; send JSON", field.name)));
       case FieldType::message: break;
     }
     Outcome<Object> inner = message(*field.message, from.bytes, depth + 1);

@@ -1,5 +1,5 @@
-// How objects are written into answers: in the version asked for, whole, metadata only or as rows of
-// a table. Pure.
+// How objects are written into answers: in the version asked for, whole, metadata only or as rows
+// of a table. Pure.
 #pragma once
 
 #include <string>

@@ -21,8 +21,7 @@ RequestInfo asked_request(const Value& review) {
     return info;
   }
   const auto text = [&review](std::string_view key) {
-    return std::string(
-        wire::string_at(review, "/spec/resourceAttributes/" + std::string(key)));
+    return std::string(wire::string_at(review, "/spec/resourceAttributes/" + std::string(key)));
   };
   info.is_resource = true;
   info.verb = text("verb");
@@ -47,8 +46,8 @@ Object rules_status(const Access& access, const User& user) {
   anything.is_resource = true;
   anything.verb = anything.group = anything.resource = "*";
   if (!authorize(access, user, anything)) return status;
-  status["resourceRules"] = Array{
-      Object{{"verbs", Array{"*"}}, {"apiGroups", Array{"*"}}, {"resources", Array{"*"}}}};
+  status["resourceRules"] =
+      Array{Object{{"verbs", Array{"*"}}, {"apiGroups", Array{"*"}}, {"resources", Array{"*"}}}};
   status["nonResourceRules"] =
       Array{Object{{"verbs", Array{"*"}}, {"nonResourceURLs", Array{"*"}}}};
   status["incomplete"] = false;

@@ -130,8 +130,8 @@ class Server::Impl {
       warnings.push_back(served->version->deprecation_warning);
     }
     const bool scaling = info->subresource == "scale";
-    Outcome<Representation> shape = representation_of(
-        scaling ? scale_kind() : *served, request.headers.get("Accept"), *info);
+    Outcome<Representation> shape =
+        representation_of(scaling ? scale_kind() : *served, request.headers.get("Accept"), *info);
     if (!shape) return refuse(shape);
     if (served->kind->question) {
       return review({*info, *served, *user, request, now, warnings}, *shape);
@@ -145,12 +145,12 @@ class Server::Impl {
   Outcome<net::Reply> review(const WriteRequest& request, const Representation& shape) {
     if (!request.info.name.empty()) return refuse(unknown_resource());
     if (request.info.verb != "create") return refuse(method_not_allowed());
-    Outcome<Value> object = decode_body(request.http.body,
-                                        request.http.headers.get("Content-Type"), request.served);
+    Outcome<Value> object =
+        decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
     if (!object) return refuse(object);
-    return object_reply(
-        201, answer_review(access_, request.user, request.kind(), std::move(*object)), shape,
-        request.now);
+    return object_reply(201,
+                        answer_review(access_, request.user, request.kind(), std::move(*object)),
+                        shape, request.now);
   }
 
   Outcome<net::Reply> discovery(const RequestInfo& info, std::string_view accept) {
@@ -222,8 +222,8 @@ class Server::Impl {
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
-      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape,
-                                       request.now));
+      return json_reply(
+          200, list_text(*removed, {.version = core_.storage.version()}, shape, request.now));
     }
     Outcome<Deleted> deleted = deletes_.remove(request);
     if (!deleted) return refuse(deleted);

@@ -28,6 +28,10 @@ TableColumns custom_columns(const wire::Value& version);
 
 // "5m30s", "3d": two or three digits that matter.
 std::string human_duration(Duration span);
+// Since a time in RFC 3339; "<unknown>" when it is empty.
+std::string human_age(std::string_view time, WallTime now);
+// The list at a pointer; an empty one when there is none.
+const wire::Array& items_at(const wire::Value& object, std::string_view pointer);
 // "app=web,tier in (a,b),!old" of {matchLabels, matchExpressions}.
 std::string selector_text(const wire::Value* selector);
 
