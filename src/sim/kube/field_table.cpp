@@ -21,36 +21,18 @@ ObjectMeta name=1 generateName=2 namespace=3 uid=5 resourceVersion=6 generation:
 OwnerReference apiVersion!=5 kind!=1 name!=3 uid!=4 controller?:b=6 blockOwnerDeletion?:b=7
 LabelSelector matchLabels:{}s=1 matchExpressions:[]LabelSelectorRequirement=2
 LabelSelectorRequirement key!=1 operator!=2 values:[]s=3
-Condition type!=1 status!=2 observedGeneration:i=3 lastTransitionTime!:t=4 reason!=5 message!=6
 @core
-Namespace metadata:meta.ObjectMeta=1 spec:NamespaceSpec=2 status:NamespaceStatus=3
+Namespace metadata:meta.ObjectMeta=1 spec:NamespaceSpec=2 status:o=3
 NamespaceSpec finalizers:[]s=1
-NamespaceStatus phase=1 conditions:[]o=2
-Pod metadata:meta.ObjectMeta=1 spec:PodSpec=2 status:PodStatus=3
+Pod metadata:meta.ObjectMeta=1 spec:PodSpec=2 status:o=3
 PodSpec volumes:[]Volume=1 initContainers:[]Container=20 containers!:[]Container=2 restartPolicy=3
   terminationGracePeriodSeconds?:i=4 activeDeadlineSeconds?:i=5 dnsPolicy=6 nodeSelector:{}s=7
   serviceAccountName=8 automountServiceAccountToken?:b=21 nodeName=10 hostNetwork:b=11
   hostPID:b=12 hostIPC:b=13 securityContext?:PodSecurityContext=14
   imagePullSecrets:[]LocalObjectReference=15 hostname=16 subdomain=17 affinity?:o=18
-  schedulerName=19 tolerations:[]Toleration=22 hostAliases:[]HostAlias=23 priorityClassName=24
+  schedulerName=19 tolerations:[]Toleration=22 hostAliases:[]o=23 priorityClassName=24
   priority?:i=25 readinessGates:[]PodReadinessGate=28 runtimeClassName?=29
-  enableServiceLinks?:b=30 preemptionPolicy?=31
-  topologySpreadConstraints:[]TopologySpreadConstraint=33
-PodStatus observedGeneration:i=17 phase=1 conditions:[]PodCondition=2 message=3 reason=4
-  nominatedNodeName=11 hostIP=5 hostIPs:[]HostIP=16 podIP=6 podIPs:[]PodIP=12 startTime?:t=7
-  initContainerStatuses:[]ContainerStatus=10 containerStatuses:[]ContainerStatus=8 qosClass=9
-PodCondition type!=1 observedGeneration:i=7 status!=2 lastProbeTime:t=3 lastTransitionTime:t=4
-  reason=5 message=6
-PodIP ip!=1
-HostIP ip!=1
-ContainerStatus name!=1 state:ContainerState=2 lastState:ContainerState=3 ready!:b=4
-  restartCount!:i=5 image!=6 imageID!=7 containerID=8 started?:b=9
-ContainerState waiting?:ContainerStateWaiting=1 running?:ContainerStateRunning=2
-  terminated?:ContainerStateTerminated=3
-ContainerStateRunning startedAt:t=1
-ContainerStateWaiting reason=1 message=2
-ContainerStateTerminated exitCode!:i=1 signal:i=2 reason=3 message=4 startedAt:t=5 finishedAt:t=6
-  containerID=7
+  enableServiceLinks?:b=30 preemptionPolicy?=31 topologySpreadConstraints:[]o=33
 Container name!=1 image=2 command:[]s=3 args:[]s=4 workingDir=5 ports:[]ContainerPort=6
   envFrom:[]EnvFromSource=19 env:[]EnvVar=7 resources:ResourceRequirements=8 restartPolicy?=24
   volumeMounts:[]VolumeMount=9 livenessProbe?:Probe=10 readinessProbe?:Probe=11
@@ -58,10 +40,9 @@ Container name!=1 image=2 command:[]s=3 args:[]s=4 workingDir=5 ports:[]Containe
   terminationMessagePolicy=20 imagePullPolicy=14 securityContext?:SecurityContext=15
 ContainerPort name=1 hostPort:i=2 containerPort!:i=3 protocol=4 hostIP=5
 EnvVar name!=1 value=2 valueFrom?:EnvVarSource=3
-EnvVarSource fieldRef?:ObjectFieldSelector=1 resourceFieldRef?:ResourceFieldSelector=2
+EnvVarSource fieldRef?:ObjectFieldSelector=1 resourceFieldRef?:o=2
   configMapKeyRef?:ConfigMapKeySelector=3 secretKeyRef?:SecretKeySelector=4
 ObjectFieldSelector apiVersion=1 fieldPath!=2
-ResourceFieldSelector containerName=1 resource!=2 divisor:q=3
 ConfigMapKeySelector *:LocalObjectReference=1 key!=2 optional?:b=3
 SecretKeySelector *:LocalObjectReference=1 key!=2 optional?:b=3
 EnvFromSource prefix=1 configMapRef?:ConfigMapEnvSource=2 secretRef?:SecretEnvSource=3
@@ -91,29 +72,18 @@ GRPCAction port!:i=1 service?=2
 Lifecycle postStart?:LifecycleHandler=1 preStop?:LifecycleHandler=2
 LifecycleHandler exec?:ExecAction=1 httpGet?:HTTPGetAction=2 tcpSocket?:TCPSocketAction=3
   sleep?:o=4
-SecurityContext capabilities?:Capabilities=1 privileged?:b=2 runAsUser?:i=4 runAsGroup?:i=8
-  runAsNonRoot?:b=5 readOnlyRootFilesystem?:b=6 allowPrivilegeEscalation?:b=7 seccompProfile?:o=11
-Capabilities add:[]s=1 drop:[]s=2
+SecurityContext capabilities?:o=1 privileged?:b=2 runAsUser?:i=4 runAsGroup?:i=8 runAsNonRoot?:b=5
+  readOnlyRootFilesystem?:b=6 allowPrivilegeEscalation?:b=7 seccompProfile?:o=11
 PodSecurityContext runAsUser?:i=2 runAsGroup?:i=6 runAsNonRoot?:b=3 supplementalGroups:[]i=4
   fsGroup?:i=5 seccompProfile?:o=10
 Toleration key=1 operator=2 value=3 effect=4 tolerationSeconds?:i=5
-TopologySpreadConstraint maxSkew!:i=1 topologyKey!=2 whenUnsatisfiable!=3
-  labelSelector?:meta.LabelSelector=4
 LocalObjectReference name=1
 PodReadinessGate conditionType!=1
-HostAlias ip!=1 hostnames:[]s=2
 PodTemplateSpec metadata:meta.ObjectMeta=1 spec:PodSpec=2
-Node metadata:meta.ObjectMeta=1 spec:NodeSpec=2 status:NodeStatus=3
+Node metadata:meta.ObjectMeta=1 spec:NodeSpec=2 status:o=3
 NodeSpec podCIDR=1 podCIDRs:[]s=7 providerID=3 unschedulable:b=4 taints:[]Taint=5
-NodeStatus capacity:{}q=1 allocatable:{}q=2 phase=3 conditions:[]NodeCondition=4
-  addresses:[]NodeAddress=5 nodeInfo:NodeSystemInfo=7
 Taint key!=1 value=2 effect!=3 timeAdded?:t=4
-NodeAddress type!=1 address!=2
-NodeCondition type!=1 status!=2 lastHeartbeatTime:t=3 lastTransitionTime:t=4 reason=5 message=6
-NodeSystemInfo machineID!=1 systemUUID!=2 bootID!=3 kernelVersion!=4 osImage!=5
-  containerRuntimeVersion!=6 kubeletVersion!=7 kubeProxyVersion!=8 operatingSystem!=9
-  architecture!=10
-Service metadata:meta.ObjectMeta=1 spec:ServiceSpec=2 status:ServiceStatus=3
+Service metadata:meta.ObjectMeta=1 spec:ServiceSpec=2 status:o=3
 ServiceSpec ports:[]ServicePort=1 selector:{}s=2 clusterIP=3 clusterIPs:[]s=18 type=4
   externalIPs:[]s=5 sessionAffinity=7 loadBalancerIP=8 loadBalancerSourceRanges:[]s=9
   externalName=10 externalTrafficPolicy=11 healthCheckNodePort:i=12 publishNotReadyAddresses:b=13
@@ -121,10 +91,6 @@ ServiceSpec ports:[]ServicePort=1 selector:{}s=2 clusterIP=3 clusterIPs:[]s=18 t
   allocateLoadBalancerNodePorts?:b=20 loadBalancerClass?=21 internalTrafficPolicy?=22
   trafficDistribution?=23
 ServicePort name=1 protocol=2 appProtocol?=6 port!:i=3 targetPort:x=4 nodePort:i=5
-ServiceStatus loadBalancer:LoadBalancerStatus=1 conditions:[]meta.Condition=2
-LoadBalancerStatus ingress:[]LoadBalancerIngress=1
-LoadBalancerIngress ip=1 hostname=2 ipMode?=3 ports:[]PortStatus=4
-PortStatus port!:i=1 protocol!=2 error?=3
 SessionAffinityConfig clientIP?:ClientIPConfig=1
 ClientIPConfig timeoutSeconds?:i=1
 Endpoints metadata:meta.ObjectMeta=1 subsets:[]EndpointSubset=2
@@ -144,38 +110,26 @@ Event metadata!:meta.ObjectMeta=1 involvedObject!:ObjectReference=2 reason=3 mes
 EventSource component=1 host=2
 EventSeries count:i=1 lastObservedTime:u=2
 @apps
-Deployment metadata:meta.ObjectMeta=1 spec:DeploymentSpec=2 status:DeploymentStatus=3
+Deployment metadata:meta.ObjectMeta=1 spec:DeploymentSpec=2 status:o=3
 DeploymentSpec replicas?:i=1 selector!?:meta.LabelSelector=2 template!:core.PodTemplateSpec=3
   strategy:DeploymentStrategy=4 minReadySeconds:i=5 revisionHistoryLimit?:i=6 paused:b=7
   progressDeadlineSeconds?:i=9
 DeploymentStrategy type=1 rollingUpdate?:RollingUpdateDeployment=2
 RollingUpdateDeployment maxUnavailable?:x=1 maxSurge?:x=2
-DeploymentStatus observedGeneration:i=1 replicas:i=2 updatedReplicas:i=3 readyReplicas:i=7
-  availableReplicas:i=4 unavailableReplicas:i=5 terminatingReplicas?:i=9
-  conditions:[]DeploymentCondition=6 collisionCount?:i=8
-DeploymentCondition type!=1 status!=2 lastUpdateTime:t=6 lastTransitionTime:t=7 reason=4 message=5
-ReplicaSet metadata:meta.ObjectMeta=1 spec:ReplicaSetSpec=2 status:ReplicaSetStatus=3
+ReplicaSet metadata:meta.ObjectMeta=1 spec:ReplicaSetSpec=2 status:o=3
 ReplicaSetSpec replicas?:i=1 minReadySeconds:i=4 selector!?:meta.LabelSelector=2
   template:core.PodTemplateSpec=3
-ReplicaSetStatus replicas!:i=1 fullyLabeledReplicas:i=2 readyReplicas:i=4 availableReplicas:i=5
-  terminatingReplicas?:i=7 observedGeneration:i=3 conditions:[]ReplicaSetCondition=6
-ReplicaSetCondition type!=1 status!=2 lastTransitionTime:t=3 reason=4 message=5
-StatefulSet metadata:meta.ObjectMeta=1 spec:StatefulSetSpec=2 status:StatefulSetStatus=3
+StatefulSet metadata:meta.ObjectMeta=1 spec:StatefulSetSpec=2 status:o=3
 StatefulSetSpec replicas?:i=1 selector!?:meta.LabelSelector=2 template!:core.PodTemplateSpec=3
   volumeClaimTemplates:[]o=4 serviceName=5 podManagementPolicy=6
   updateStrategy:StatefulSetUpdateStrategy=7 revisionHistoryLimit?:i=8 minReadySeconds:i=9
   persistentVolumeClaimRetentionPolicy?:StatefulSetPersistentVolumeClaimRetentionPolicy=10
-  ordinals?:StatefulSetOrdinals=11
+  ordinals?:o=11
 StatefulSetUpdateStrategy type=1 rollingUpdate?:RollingUpdateStatefulSetStrategy=2
 RollingUpdateStatefulSetStrategy partition?:i=1 maxUnavailable?:x=2
-StatefulSetOrdinals start:i=1
 StatefulSetPersistentVolumeClaimRetentionPolicy whenDeleted=1 whenScaled=2
-StatefulSetStatus observedGeneration:i=1 replicas!:i=2 readyReplicas:i=3 currentReplicas:i=4
-  updatedReplicas:i=5 currentRevision=6 updateRevision=7 collisionCount?:i=9
-  conditions:[]StatefulSetCondition=10 availableReplicas:i=11
-StatefulSetCondition type!=1 status!=2 lastTransitionTime:t=3 reason=4 message=5
 @networking
-Ingress metadata:meta.ObjectMeta=1 spec:IngressSpec=2 status:IngressStatus=3
+Ingress metadata:meta.ObjectMeta=1 spec:IngressSpec=2 status:o=3
 IngressSpec ingressClassName?=4 defaultBackend?:IngressBackend=1 tls:[]IngressTLS=2
   rules:[]IngressRule=3
 IngressTLS hosts:[]s=1 secretName=2
@@ -186,12 +140,8 @@ HTTPIngressPath path=1 pathType!?=3 backend!:IngressBackend=2
 IngressBackend service?:IngressServiceBackend=4
 IngressServiceBackend name!=1 port:ServiceBackendPort=2
 ServiceBackendPort name=1 number:i=2
-IngressStatus loadBalancer:IngressLoadBalancerStatus=1
-IngressLoadBalancerStatus ingress:[]IngressLoadBalancerIngress=1
-IngressLoadBalancerIngress ip=1 hostname=2 ports:[]o=4
 IngressClass metadata:meta.ObjectMeta=1 spec:IngressClassSpec=2
-IngressClassSpec controller=1 parameters?:IngressClassParametersReference=2
-IngressClassParametersReference apiGroup?=1 kind!=2 name!=3 scope?=4 namespace?=5
+IngressClassSpec controller=1 parameters?:o=2
 @discovery
 EndpointSlice metadata:meta.ObjectMeta=1 addressType!=4 endpoints:[]Endpoint=2
   ports:[]EndpointPort=3
@@ -238,7 +188,7 @@ FlowSchema metadata:meta.ObjectMeta=1 spec:o=2 status:o=3
 PriorityLevelConfiguration metadata:meta.ObjectMeta=1 spec:o=2 status:o=3
 @apiextensions
 CustomResourceDefinition metadata:meta.ObjectMeta=1 spec!:CustomResourceDefinitionSpec=2
-  status:CustomResourceDefinitionStatus=3
+  status:o=3
 CustomResourceDefinitionSpec group!=1 names!:CustomResourceDefinitionNames=3 scope!=4
   versions!:[]CustomResourceDefinitionVersion=7 conversion?:o=9 preserveUnknownFields:b=10
 CustomResourceDefinitionNames plural!=1 singular=2 shortNames:[]s=3 kind!=4 listKind=5
@@ -249,22 +199,16 @@ CustomResourceDefinitionVersion name!=1 served!:b=2 storage!:b=3 deprecated:b=7
 CustomResourceColumnDefinition name!=1 type!=2 format=3 description=4 priority:i=5 jsonPath!=6
 CustomResourceSubresources status?:o=1 scale?:CustomResourceSubresourceScale=2
 CustomResourceSubresourceScale specReplicasPath!=1 statusReplicasPath!=2 labelSelectorPath?=3
-CustomResourceDefinitionStatus conditions:[]CustomResourceDefinitionCondition=1
-  acceptedNames:CustomResourceDefinitionNames=2 storedVersions:[]s=3 observedGeneration:i=4
-CustomResourceDefinitionCondition type!=1 status!=2 lastTransitionTime:t=3 reason=4 message=5
-  observedGeneration:i=6
 @autoscaling
 Scale metadata:meta.ObjectMeta=1 spec:ScaleSpec=2 status:ScaleStatus=3
 ScaleSpec replicas:i=1
 ScaleStatus replicas!:i=1 selector=2
 @authorization
-SelfSubjectAccessReview metadata:meta.ObjectMeta=1 spec:SelfSubjectAccessReviewSpec=2
-  status:SubjectAccessReviewStatus=3
+SelfSubjectAccessReview metadata:meta.ObjectMeta=1 spec:SelfSubjectAccessReviewSpec=2 status:o=3
 SelfSubjectAccessReviewSpec resourceAttributes?:ResourceAttributes=1
   nonResourceAttributes?:NonResourceAttributes=2
 ResourceAttributes namespace=1 verb=2 group=3 version=4 resource=5 subresource=6 name=7
 NonResourceAttributes path=1 verb=2
-SubjectAccessReviewStatus allowed:b=1 denied:b=4 reason=2 evaluationError=3
 SelfSubjectRulesReview metadata:meta.ObjectMeta=1 spec:SelfSubjectRulesReviewSpec=2 status:o=3
 SelfSubjectRulesReviewSpec namespace=1
 @authentication
