@@ -202,11 +202,11 @@ void compare(const Value& step, const std::string& ours, const std::string& thei
   }
 }
 
-class Kubectl : public ::testing::Test {
+class KubectlOutput : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto why = testing::ControlPlane::unavailable()) GTEST_SKIP() << *why;
-    auto scratch = testing::ScratchDir::create("berth-kubectl");
+    auto scratch = testing::ScratchDir::create("berth-kubectl-output");
     ASSERT_TRUE(scratch) << scratch.error();
     scratch_.emplace(std::move(*scratch));
     auto real = testing::ControlPlane::start();
@@ -242,7 +242,7 @@ class Kubectl : public ::testing::Test {
   std::optional<Side> theirs_;
 };
 
-TEST_F(Kubectl, PrintsTheSameOnBothServers) {
+TEST_F(KubectlOutput, IsTheSameOnBothServers) {
   const std::string wanted = environment_or("BERTH_PARITY_CASES", "");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(
