@@ -52,9 +52,11 @@ std::tuple<int, int, int> rank_of(std::string_view version) {
   return {stage, major, number()};
 }
 
-// Versions of a group in the order of preference.
-std::map<std::string, std::vector<std::string>> groups_of(const std::vector<KindPtr>& kinds) {
-  std::map<std::string, std::vector<std::string>> groups;
+// The versions of each group, in the order of preference.
+using Groups = std::map<std::string, std::vector<std::string>>;
+
+Groups groups_of(const std::vector<KindPtr>& kinds) {
+  Groups groups;
   for (const KindPtr& kind : kinds) {
     for (const Version& version : kind->versions) {
       if (!version.served) continue;
@@ -178,8 +180,7 @@ Object aggregated_resource(const Kind& kind, const Version& version) {
 }
 
 // Everything below /api or /apis in one list.
-Value aggregated(const std::map<std::string, std::vector<std::string>>& groups, bool core,
-                 const std::vector<KindPtr>& kinds) {
+Value aggregated(const Groups& groups, bool core, const std::vector<KindPtr>& kinds) {
   Array items;
   for (const auto& [group, versions] : groups) {
     if (group.empty() != core) continue;
@@ -202,10 +203,43 @@ Value aggregated(const std::map<std::string, std::vector<std::string>>& groups, 
                 {"items", std::move(items)}};
 }
 
+// A list of groups, of one group's versions, or of what a version has.
+Outcome<Value> list_at(std::string_view path, Groups groups, const std::vector<KindPtr>& kinds) {
+  constexpr std::string_view kCore = "/api/";
+  constexpr std::string_view kGroups = "/apis/";
+  groups.erase("");
+  if (path == "/api") return Value(Object{{"kind", "APIVersions"}, {"versions", Array{"v1"}}});
+  if (path == "/apis") {
+    Array list;
+    for (const auto& [group, versions] : groups) list.push_back(group_object(group, versions));
+    return Value(
+        Object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
+  }
+  if (path.starts_with(kCore)) {
+    return resource_list({}, std::string(path.substr(kCore.size())), kinds);
+  }
+  if (!path.starts_with(kGroups)) return refuse(page_not_found());
+  path.remove_prefix(kGroups.size());
+  const std::size_t slash = path.find('/');
+  const std::string group(path.substr(0, slash));
+  if (slash != std::string_view::npos) {
+    Outcome<Value> list = resource_list(group, std::string(path.substr(slash + 1)), kinds);
+    const bool builtin = std::ranges::any_of(
+        kinds, [&](const KindPtr& kind) { return !kind->custom && kind->group == group; });
+    if (!list && builtin) return refuse(unknown_resource());
+    return list;
+  }
+  const auto found = groups.find(group);
+  if (found == groups.end()) return refuse(page_not_found());
+  Object object = group_object(group, found->second);
+  object["kind"] = "APIGroup";
+  object["apiVersion"] = "v1";
+  return Value(std::move(object));
+}
+
 net::Reply reply_of(std::string body, std::string type = "application/json") {
   return {.headers = {{"Content-Type", std::move(type)}}, .body = std::move(body)};
 }
-net::Reply reply_of(const Value& value) { return reply_of(wire::to_json(value)); }
 
 }  // namespace
 
@@ -213,50 +247,21 @@ Outcome<net::Reply> discover(std::string_view path, std::string_view accept,
                              const std::vector<KindPtr>& kinds) {
   constexpr std::string_view kAggregated =
       "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-  constexpr std::string_view kCore = "/api/";
-  constexpr std::string_view kGroups = "/apis/";
   while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
   if (path == "/readyz" || path == "/livez" || path == "/healthz") {
     return reply_of("ok", "text/plain; charset=utf-8");
   }
-  if (path == "/version") return reply_of(version_info());
+  if (path == "/version") return reply_of(wire::to_json(version_info()));
   if (path == "/openapi/v2") return openapi_v2(accept);
   if (path.starts_with(kOpenApi)) return openapi(path.substr(kOpenApi.size()), kinds);
-  auto groups = groups_of(kinds);
+  Groups groups = groups_of(kinds);
   if ((path == "/api" || path == "/apis") && accept.find(kAggregated) != std::string_view::npos) {
     return reply_of(wire::to_json(aggregated(groups, path == "/api", kinds)),
                     std::string(kAggregated));
   }
-  if (path == "/api") {
-    return reply_of(Object{{"kind", "APIVersions"}, {"versions", Array{"v1"}}});
-  }
-  groups.erase("");
-  if (path == "/apis") {
-    Array list;
-    for (const auto& [group, versions] : groups) list.push_back(group_object(group, versions));
-    return reply_of(
-        Object{{"kind", "APIGroupList"}, {"apiVersion", "v1"}, {"groups", std::move(list)}});
-  }
-  Outcome<Value> list = refuse(page_not_found());
-  const std::size_t slash = path.rfind('/');
-  if (path.starts_with(kCore)) {
-    list = resource_list({}, std::string(path.substr(kCore.size())), kinds);
-  } else if (path.starts_with(kGroups) && slash >= kGroups.size()) {
-    const std::string group(path.substr(kGroups.size(), slash - kGroups.size()));
-    list = resource_list(group, std::string(path.substr(slash + 1)), kinds);
-    const bool builtin = std::ranges::any_of(
-        kinds, [&](const KindPtr& kind) { return !kind->custom && kind->group == group; });
-    if (!list && builtin) return refuse(unknown_resource());
-  } else if (path.starts_with(kGroups)) {
-    const auto found = groups.find(std::string(path.substr(kGroups.size())));
-    if (found == groups.end()) return refuse(page_not_found());
-    Object object = group_object(found->first, found->second);
-    object["kind"] = "APIGroup";
-    object["apiVersion"] = "v1";
-    list = Value(std::move(object));
-  }
+  Outcome<Value> list = list_at(path, std::move(groups), kinds);
   if (!list) return refuse(list);
-  return reply_of(*list);
+  return reply_of(wire::to_json(*list));
 }
 
 }  // namespace berth::sim::kube

@@ -83,9 +83,12 @@ std::string lower(std::string_view text) {
   return out;
 }
 
-// Kinds that are served in more than their storage version.
+// Kinds that are served in more than their storage version, and those that clients shall leave.
 void add_versions(Kind& kind) {
-  if (kind.kind == "Ingress") {
+  if (kind.kind == "Endpoints") {
+    kind.versions.front().deprecation_warning =
+        "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+  } else if (kind.kind == "Ingress") {
     Version old = kind.versions.front();
     old.name = "v1beta1";
     old.storage = false;

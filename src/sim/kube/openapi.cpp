@@ -157,8 +157,9 @@ void add_paths(Object& paths, std::string_view prefix, const Kind& kind, const V
                                          {"delete", operation(gvk)}};
 }
 
-// "apis/apps/v1" to the text of its document.
-std::map<std::string, std::string> documents(const std::vector<KindPtr>& kinds) {
+// "apis/apps/v1" to the text of its document: of all of them, or of the one that is wanted.
+std::map<std::string, std::string> documents(const std::vector<KindPtr>& kinds,
+                                             std::string_view wanted) {
   struct Draft {
     Object paths;
     Schemas schemas;
@@ -170,6 +171,7 @@ std::map<std::string, std::string> documents(const std::vector<KindPtr>& kinds) 
       const std::string& group = kind->group_of(version);
       const std::string path =
           fmt::format("{}{}/{}", group.empty() ? "api" : "apis/", group, version.name);
+      if (!wanted.empty() && path != wanted) continue;
       const Value gvk = Object{{"group", group}, {"version", version.name}, {"kind", kind->kind}};
       add_paths(drafts[path].paths, "/" + path, *kind, gvk);
       drafts[path].schemas.add_kind(*kind, version, gvk);
@@ -209,7 +211,8 @@ net::Reply openapi_v2(std::string_view accept) {
 }
 
 Outcome<net::Reply> openapi(std::string_view path, const std::vector<KindPtr>& kinds) {
-  const std::map<std::string, std::string> all = documents(kinds);
+  path.remove_prefix(path.starts_with('/') ? 1 : 0);
+  const std::map<std::string, std::string> all = documents(kinds, path);
   net::Reply reply{.headers = {{"Content-Type", "application/json"}}};
   if (path.empty()) {
     Object paths;
@@ -220,7 +223,7 @@ Outcome<net::Reply> openapi(std::string_view path, const std::vector<KindPtr>& k
     reply.body = wire::to_json(Object{{"paths", std::move(paths)}});
     return reply;
   }
-  const auto found = all.find(std::string(path.substr(1)));
+  const auto found = all.find(std::string(path));
   if (found == all.end()) {
     reply.status = 404;
     return reply;
