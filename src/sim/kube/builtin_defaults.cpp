@@ -195,7 +195,6 @@ void default_service(Object& object) {
   const std::string type = text_in(spec, "type");
   if (type == "ExternalName") return;
   default_to(spec, "internalTrafficPolicy", "Cluster");
-  if (text_in(spec, "clusterIP") == "None") default_to(spec, "clusterIPs", Array{"None"});
   if (type == "ClusterIP") return;
   default_to(spec, "externalTrafficPolicy", "Cluster");
   if (type == "LoadBalancer") default_to(spec, "allocateLoadBalancerNodePorts", true);
@@ -208,7 +207,7 @@ void default_endpoints(Object& object) {
 }
 
 // Go writes times that are not set as null, and these texts even when they are empty.
-void default_event(Object& object) {
+void complete_event(Object& object) {
   default_to(object, "source", Object{});
   for (const char* key : {"firstTimestamp", "lastTimestamp", "eventTime"}) {
     default_to(object, key, nullptr);
@@ -223,6 +222,10 @@ void default_endpoint_slice(Object& object) {
   });
   for_each_object(object, "endpoints",
                   [](Object& endpoint) { default_to(endpoint, "conditions", Object{}); });
+}
+
+void default_ingress_class(Object& object) {
+  if (Object* of = given(given(&object, "spec"), "parameters")) default_to(*of, "scope", "Cluster");
 }
 
 void default_secret(Object& object) {
@@ -285,7 +288,7 @@ void set_builtin_defaults(const Kind& kind, Value& object) {
   if (name == "Service") default_service(fields);
   if (name == "Secret") default_secret(fields);
   if (name == "Endpoints") default_endpoints(fields);
-  if (name == "Event") default_event(fields);
+  if (name == "IngressClass") default_ingress_class(fields);
   if (name == "EndpointSlice") default_endpoint_slice(fields);
   if (name == "MutatingWebhookConfiguration") default_webhooks(fields, true);
   if (name == "ValidatingWebhookConfiguration") default_webhooks(fields, false);
@@ -305,7 +308,11 @@ void prepare_builtin_create(const Kind& kind, Value& object) {
   } else if (name == "Namespace") {
     object_in(fields, "spec")["finalizers"] = Array{"kubernetes"};
     fields["status"] = Object{{"phase", "Active"}};
+  } else if (name == "Event") {
+    complete_event(fields);
   } else if (name == "Service" || name == "Ingress") {
+    Object& spec = object_in(fields, "spec");
+    if (text_in(spec, "clusterIP") == "None") default_to(spec, "clusterIPs", Array{"None"});
     fields["status"] = Object{{"loadBalancer", Object{}}};
   } else if (name == "Deployment") {
     fields["status"] = Object{};
