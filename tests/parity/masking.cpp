@@ -40,20 +40,42 @@ const std::set<std::string_view> kMasked{"uid",
                                          "time"};
 const std::set<std::string_view> kDropped{"managedFields", "selfLink"};
 
-Value masked(const Value& value) {
+using Names = std::set<std::string_view>;
+
+// Cells of tables tell the time too: "12s", "2026-01-02T03:04:05Z".
+Value masked_cell(const Value& cell) {
+  if (!cell.is_string()) return cell;
+  const std::string_view text = cell.get_string();
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  if (digits > 0 && digits + 1 == text.size() && text.back() == 's') return "<age>";
+  if (digits == 4 && text.size() == 20 && text.back() == 'Z') return "<time>";
+  return cell;
+}
+
+Array masked_cells(const Array& cells) {
+  Array out;
+  for (const Value& cell : cells) out.push_back(masked_cell(cell));
+  return out;
+}
+
+Value masked(const Value& value, const Names& without) {
   if (value.is_array()) {
     Array out;
-    for (const Value& item : value.get_array()) out.push_back(masked(item));
+    for (const Value& item : value.get_array()) out.push_back(masked(item, without));
     return out;
   }
   if (!value.is_object()) return value;
   std::map<std::string, Value> sorted;  // the order of members says nothing
   for (const auto& member : value.get_object()) {
-    if (kDropped.contains(member.key())) continue;
+    if (kDropped.contains(member.key()) || without.contains(member.key())) continue;
+    if (member.key() == "cells" && member.value().is_array()) {
+      sorted["cells"] = masked_cells(member.value().get_array());
+      continue;
+    }
     // The real server writes an empty token for custom kinds and none for built-in ones.
     if (member.key() == "continue" && member.value() == Value("")) continue;
     const bool mask = kMasked.contains(member.key()) && !member.value().is_null();
-    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value());
+    sorted[std::string(member.key())] = mask ? Value("<set>") : masked(member.value(), without);
   }
   Object out;
   for (auto& [key, member] : sorted) out[key] = std::move(member);
@@ -79,15 +101,21 @@ std::string collapse(std::string text, const Variables& variables) {
   return text;
 }
 
-Value selected(const Value& body, const Array* only) {
-  if (!only) return masked(body);
+Value selected(const Value& body, const Value& step) {
+  Names without;
+  if (const Array* names = wire::array_at(step, "/without")) {
+    for (const Value& name : *names) without.insert(name.get_string());
+  }
+  const Array* only = wire::array_at(step, "/only");
+  if (!only) return masked(body, without);
   Object out;
   for (const Value& pointer : *only) {
     const std::string_view path = pointer.get_string();
     const Value* found = wire::find(body, path);
     // A masked value is masked by the name it has.
     const std::string_view name = path.substr(path.rfind('/') + 1);
-    out[path] = found ? masked(Object{{name, *found}}).get_object()[name] : Value("<absent>");
+    out[path] =
+        found ? masked(Object{{name, *found}}, without).get_object()[name] : Value("<absent>");
   }
   return out;
 }

@@ -15,8 +15,8 @@ std::string expand(std::string text, const Variables& variables);
 // The other way round: what a variable stands for differs between servers.
 std::string collapse(std::string text, const Variables& variables);
 
-// The body with sorted members, and with a mark for what differs between servers or runs. With
-// `only`, no more than what those JSON pointers name.
-wire::Value selected(const wire::Value& body, const wire::Array* only);
+// The body with sorted members, and with a mark for what differs between servers or runs. The step
+// may say `only` (JSON pointers of what is compared) and `without` (names of members left out).
+wire::Value selected(const wire::Value& body, const wire::Value& step);
 
 }  // namespace berth::parity

@@ -13,6 +13,7 @@ using wire::Object;
 using wire::Value;
 
 constexpr Duration kStepTimeout = std::chrono::seconds{30};
+constexpr std::string_view kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
 std::string text_at(const Value& step, std::string_view pointer, std::string_view otherwise = {}) {
@@ -72,7 +73,8 @@ class Case {
     if (!identity->second.bearer_token.empty()) {
       request.headers.set("Authorization", "Bearer " + identity->second.bearer_token.reveal());
     }
-    request.headers.set("Accept", text_at(step, "/accept", "application/json"));
+    const std::string accept = text_at(step, "/accept", "application/json");
+    request.headers.set("Accept", accept == "table" ? std::string(kTable) : accept);
     add_body(step, request);
     return request;
   }
@@ -103,8 +105,7 @@ class Case {
     Result<Value> body = wire::parse_json(response->body);
     if (!body) return line + collapse(response->body, variables_);
     save(step, *body);
-    return line +
-           collapse(wire::to_json(selected(*body, wire::array_at(step, "/only"))), variables_);
+    return line + collapse(wire::to_json(selected(*body, step)), variables_);
   }
 
   void save(const Value& step, const Value& body) {
@@ -182,7 +183,7 @@ class Case {
   Result<std::string> show_calls(const Value& step) {
     std::string shown = "calls of " + text_at(step, "/calls");
     for (const Value& call : peer_.hooks.take_calls(hook_path(text_at(step, "/calls")))) {
-      shown += "\n  " + wire::to_json(selected(call, wire::array_at(step, "/only")));
+      shown += "\n  " + wire::to_json(selected(call, step));
     }
     return collapse(shown, variables_);
   }
@@ -216,8 +217,7 @@ class Case {
       Result<> fed = lines.feed(**chunk, [&](std::string_view line) -> Result<> {
         Result<Value> event = wire::parse_json(line);
         if (!event) return pass(event);
-        if (seen++ < wanted)
-          shown += "\n  " + wire::to_json(selected(*event, wire::array_at(step, "/only")));
+        if (seen++ < wanted) shown += "\n  " + wire::to_json(selected(*event, step));
         return {};
       });
       if (!fed) return pass(fed);

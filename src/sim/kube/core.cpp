@@ -14,7 +14,7 @@ ObjectPtr Core::remove(const GroupResource& resource, const std::string& key) {
   return change.shown;
 }
 
-void Core::deliver() {
+void Core::deliver(WallTime now) {
   std::vector<std::shared_ptr<const Watch>> ended;
   for (;;) {
     std::vector<Delivery> deliveries;
@@ -27,7 +27,7 @@ void Core::deliver() {
       delivering_ = true;
     }
     for (const Delivery& delivery : deliveries) {
-      if (!delivery.run()) ended.push_back(delivery.watch);
+      if (!delivery.run(now)) ended.push_back(delivery.watch);
     }
     MutexLock lock(mu);
     delivering_ = false;

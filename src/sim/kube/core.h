@@ -26,8 +26,9 @@ class Core {
   ObjectPtr remove(const GroupResource& resource, const std::string& key) REQUIRES(mu);
 
   // Hands queued events to the watches. Call it after every change, without the lock. When another
-  // thread is at it, that one delivers ours too, so that the order holds.
-  void deliver();
+  // thread is at it, that one delivers ours too, so that the order holds. `now` is for the ages in
+  // tables.
+  void deliver(WallTime now);
 
  private:
   bool delivering_ GUARDED_BY(mu) = false;

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/kube/json_path.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema.h"
 
@@ -17,6 +18,8 @@ namespace {
 using wire::Array;
 using wire::Object;
 using wire::Value;
+
+constexpr std::string_view kSimplePath = "must be a simple json path starting with .";
 
 const Array& versions_of(const Value& crd) {
   static const Array kNone;
@@ -34,6 +37,56 @@ std::vector<std::string> strings_at(const Value& value, std::string_view pointer
     if (one.is_string()) strings.emplace_back(one.get_string());
   }
   return strings;
+}
+
+void check_column(const Value& column, const std::string& at, Causes& causes) {
+  constexpr std::string_view kTypes = "must be one of boolean,date,integer,number,string";
+  const std::string_view type = wire::string_at(column, "/type");
+  const std::string_view path = wire::string_at(column, "/jsonPath");
+  if (wire::string_at(column, "/name").empty()) causes.push_back(required_value(at + ".name"));
+  if (type.empty()) {
+    causes.push_back(required_value(at + ".type", kTypes));
+  } else if (type != "boolean" && type != "date" && type != "integer" && type != "number" &&
+             type != "string") {
+    causes.push_back(invalid_value(at + ".type", Value(type), kTypes));
+  }
+  if (path.empty()) {
+    causes.push_back(required_value(at + ".JSONPath"));
+  } else if (!path.starts_with('.')) {
+    causes.push_back(invalid_value(at + ".JSONPath", Value(path), kSimplePath));
+  } else if (!JsonPath::parse(path)) {
+    causes.push_back(invalid_value(at + ".JSONPath", Value(path),
+                                   "the embedded server knows fields, indexes, [*] and "
+                                   "[?(@.field==\"value\")] alone"));
+  }
+}
+
+void check_scale(const Value& scale, const std::string& at, Causes& causes) {
+  const auto check = [&](const char* key, bool spec, bool status, std::string_view where) {
+    const std::string_view path = wire::string_at(scale, std::string("/") + key);
+    if (path.empty() && spec && status) return;
+    if (path.empty()) return causes.push_back(required_value(fmt::format("{}.{}", at, key)));
+    if ((spec && path.starts_with(".spec.")) || (status && path.starts_with(".status."))) return;
+    causes.push_back(invalid_value(fmt::format("{}.{}", at, key), Value(path),
+                                   path.starts_with('.') ? where : kSimplePath));
+  };
+  check("specReplicasPath", true, false, "should be a json path under .spec");
+  check("statusReplicasPath", false, true, "should be a json path under .status");
+  check("labelSelectorPath", true, true, "should be a json path under either .spec or .status");
+}
+
+// Where there is but one version, the real server speaks of the fields of old.
+void check_extras(const Array& versions, Causes& causes) {
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    const std::string at = versions.size() == 1 ? "spec" : fmt::format("spec.versions[{}]", i);
+    if (const Value* scale = wire::find(versions[i], "/subresources/scale")) {
+      check_scale(*scale, at + ".subresources.scale", causes);
+    }
+    const Array* columns = wire::array_at(versions[i], "/additionalPrinterColumns");
+    for (std::size_t c = 0; columns != nullptr && c < columns->size(); ++c) {
+      check_column((*columns)[c], fmt::format("{}.additionalPrinterColumns[{}]", at, c), causes);
+    }
+  }
 }
 
 void check_versions(const Value& crd, Causes& causes) {
@@ -109,6 +162,18 @@ std::string default_warning(const Value& crd, std::string_view version) {
   return warning;
 }
 
+std::optional<ScalePointers> scale_of(const Value& version) {
+  const Value* scale = wire::find(version, "/subresources/scale");
+  if (scale == nullptr) return std::nullopt;
+  const auto pointer = [scale](std::string_view key) {
+    std::string path(wire::string_at(*scale, key));
+    std::ranges::replace(path, '.', '/');
+    return path;
+  };
+  return ScalePointers{pointer("/specReplicasPath"), pointer("/statusReplicasPath"),
+                       pointer("/labelSelectorPath")};
+}
+
 Version version_of_crd(const Value& crd, const Value& from) {
   Version version;
   version.name = wire::string_at(from, "/name");
@@ -121,8 +186,12 @@ Version version_of_crd(const Value& crd, const Value& from) {
       version.deprecation_warning = default_warning(crd, version.name);
     }
   }
+  version.scale = scale_of(from);
+  version.columns = custom_columns(from);
   Causes none;
-  version.schema = Schema::parse(*wire::find(from, "/schema/openAPIV3Schema"), {}, none);
+  const Value& openapi = *wire::find(from, "/schema/openAPIV3Schema");
+  version.schema = Schema::parse(openapi, {}, none);
+  version.openapi = std::make_shared<const Value>(openapi);
   return version;
 }
 
@@ -144,6 +213,7 @@ Causes validate_crd(const Value& crd, const Value* old) {
     causes.push_back(unsupported_value("spec.scope", Value(scope), {"Cluster", "Namespaced"}));
   }
   check_versions(crd, causes);
+  check_extras(versions_of(crd), causes);
   check_names(crd, causes);
   check_stored(crd, causes);
   if (old != nullptr) check_unchanged(crd, *old, causes);

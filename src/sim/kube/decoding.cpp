@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "sim/kube/builtin_rules.h"
+#include "sim/kube/conversion.h"
 #include "sim/kube/object_meta.h"
+#include "sim/kube/protobuf_body.h"
 #include "sim/kube/schema.h"
 #include "wire/yaml.h"
 
@@ -103,13 +105,19 @@ UnknownFields unknown_fields_of(std::string_view parameter) {
 
 Outcome<Value> decode_body(std::string_view body, std::string_view content_type,
                            const ServedKind& served) {
+  if (content_type.starts_with(kProtobuf)) {
+    Outcome<Value> object = decode_protobuf(body);
+    if (!object) return object;
+    if (Outcome<> fine = check_type(*object, served, {}); !fine) return refuse(fine);
+    return object;
+  }
   const bool yaml = content_type.find("yaml") != std::string_view::npos;
   const bool json = content_type.empty() || content_type.find("json") != std::string_view::npos ||
                     content_type.starts_with("application/x-www-form-urlencoded");
   if (!yaml && !json) {
     return refuse(unsupported_media_type(
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json, application/yaml",
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf",
         false));
   }
   Result<Value> object = yaml ? wire::parse_yaml(body) : wire::parse_json(body);
@@ -134,6 +142,7 @@ Outcome<> settle(Value& object, const ServedKind& served, UnknownFields unknown_
   object.get_object()["kind"] = served.kind->kind;
   if (!served.kind->custom) {
     if (Outcome<> fine = check_parts(object, served); !fine) return fine;
+    to_storage_version(served, object);
     set_builtin_defaults(*served.kind, object);
     return {};
   }

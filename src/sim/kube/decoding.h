@@ -15,7 +15,7 @@ namespace berth::sim::kube {
 enum class UnknownFields : std::uint8_t { ignore, warn, refuse };
 UnknownFields unknown_fields_of(std::string_view parameter);
 
-// JSON or YAML, by content type.
+// JSON, YAML or protobuf, by content type.
 Outcome<wire::Value> decode_body(std::string_view body, std::string_view content_type,
                                  const ServedKind& served);
 

@@ -12,21 +12,35 @@
 #include <vector>
 
 #include "sim/kube/api_error.h"
+#include "sim/kube/table_columns.h"
 
 namespace berth::sim::kube {
 
 class Schema;
+
+// Where the numbers of a `scale` subresource lie, as JSON pointers.
+struct ScalePointers {
+  std::string spec_replicas{};
+  std::string status_replicas{};
+  std::string selector{};  // a text, or of built-in kinds an object; empty: none
+};
 
 // What names an object of a kind may have.
 enum class NameRule : std::uint8_t { subdomain, label, path_segment };
 
 struct Version {
   std::string name{};
+  // Of a kind that is served in two groups (Event): the other group.
+  std::string other_group{};
   bool served = true;
   bool storage = true;
   bool status_subresource = false;
+  std::optional<ScalePointers> scale{};
   std::string deprecation_warning{};
-  std::shared_ptr<const Schema> schema{};  // custom kinds alone have one
+  TableColumns columns{};
+  // Custom kinds alone have these two.
+  std::shared_ptr<const Schema> schema{};
+  std::shared_ptr<const wire::Value> openapi{};  // the schema as it was written
 };
 
 struct Kind {
@@ -40,18 +54,24 @@ struct Kind {
   std::vector<Version> versions{};
   bool namespaced = true;
   bool custom = false;
+  bool question = false;  // can only be posted, and is answered instead of stored
   bool has_generation = false;
   bool unconditional_update = true;  // a PUT needs no resourceVersion
   bool create_on_update = false;     // a PUT may create
   bool returns_deleted = false;      // DELETE answers with the object instead of a Status
+  bool deletes_many = true;          // DELETE of the collection is allowed
   NameRule names = NameRule::subdomain;
 
   GroupResource resource() const { return {group, plural}; }
   GroupResource group_kind() const { return {group, kind}; }
   const Version* version(std::string_view name) const;
   const Version& storage_version() const;
+  const std::string& group_of(const Version& version) const {
+    return version.other_group.empty() ? group : version.other_group;
+  }
   std::string api_version(const Version& version) const {
-    return group.empty() ? version.name : group + "/" + version.name;
+    const std::string& of = group_of(version);
+    return of.empty() ? version.name : of + "/" + version.name;
   }
 };
 using KindPtr = std::shared_ptr<const Kind>;
@@ -62,6 +82,8 @@ struct ServedKind {
   const Version* version = nullptr;  // lives in `kind`
 
   std::string api_version() const { return kind->api_version(*version); }
+  // Objects are stored in another version of this built-in kind, and look different there.
+  bool converts() const { return !kind->custom && version != &kind->storage_version(); }
 };
 
 class Kinds {

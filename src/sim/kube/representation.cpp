@@ -2,7 +2,10 @@
 
 #include <boost/json.hpp>
 
+#include <fmt/format.h>
+
 #include "base/encoding.h"
+#include "sim/kube/conversion.h"
 
 namespace berth::sim::kube {
 
@@ -15,8 +18,11 @@ void append_type(std::string& out, std::string_view kind, std::string_view api_v
   append_json_string(out, api_version);
 }
 
-void append_fields(std::string& out, const wire::Value& object, const Representation& shape,
+void append_fields(std::string& out, const wire::Value& stored, const Representation& shape,
                    bool with_type) {
+  const bool converts = shape.served.converts() && !shape.metadata_only;
+  const wire::Value converted = converts ? in_served_version(shape.served, stored) : wire::Value();
+  const wire::Value& object = converts ? converted : stored;
   out += '{';
   bool first = true;
   if (with_type) {
@@ -41,29 +47,109 @@ void begin_event(std::string& out, std::string_view type) {
   out += R"(","object":)";
 }
 
-}  // namespace
+Representation metadata_shape(const ServedKind& served) {
+  return {.served = served,
+          .api_version = "meta.k8s.io/v1",
+          .kind = "PartialObjectMetadata",
+          .list_kind = "PartialObjectMetadataList",
+          .metadata_only = true,
+          .typed_items = true};
+}
 
-Representation representation_of(const ServedKind& served, const net::Request& request) {
-  // The first range that asks for a projection decides: clients list their fallback after it.
-  if (request.headers.get("Accept").find("as=PartialObjectMetadata") != std::string_view::npos) {
-    return {.api_version = "meta.k8s.io/v1",
-            .kind = "PartialObjectMetadata",
-            .list_kind = "PartialObjectMetadataList",
-            .metadata_only = true,
-            .typed_items = true};
-  }
-  return {.api_version = served.api_version(),
+Representation whole_shape(const ServedKind& served) {
+  return {.served = served,
+          .api_version = served.api_version(),
           .kind = served.kind->kind,
           .list_kind = served.kind->list_kind,
           .typed_items = served.kind->custom};
 }
 
-void append_object(std::string& out, const wire::Value& object, const Representation& shape) {
-  append_fields(out, object, shape, true);
+Outcome<Representation> table_shape(const ServedKind& served, const RequestInfo& info) {
+  Representation shape{.served = served,
+                       .api_version = "meta.k8s.io/v1",
+                       .kind = "Table",
+                       .list_kind = "Table",
+                       .table = true};
+  const std::string_view objects = info.parameter("includeObject");
+  if (objects == "None") {
+    shape.row_object = RowObject::none;
+  } else if (objects == "Object") {
+    shape.row_object = RowObject::whole;
+  } else if (!objects.empty() && objects != "Metadata") {
+    return refuse(bad_request(
+        fmt::format("Unable to convert to Table as requested: includeObject: Invalid value: "
+                    "\"{}\": must be 'Metadata', 'Object', 'None', or empty",
+                    objects)));
+  }
+  return shape;
+}
+
+void append_columns(std::string& out, const TableColumns& columns) {
+  out += R"("columnDefinitions":[)";
+  for (const TableColumn& column : columns) {
+    if (&column != &columns.front()) out += ',';
+    out += wire::to_json(wire::Object{{"name", column.name},
+                                      {"type", column.type},
+                                      {"format", column.format},
+                                      {"description", column.description},
+                                      {"priority", column.priority}});
+  }
+  out += ']';
+}
+
+void append_row(std::string& out, const wire::Value& object, const Representation& shape,
+                WallTime now) {
+  out += R"({"cells":[)";
+  const TableColumns& columns = shape.served.version->columns;
+  for (const TableColumn& column : columns) {
+    if (&column != &columns.front()) out += ',';
+    out += wire::to_json(column.cell(object, now));
+  }
+  out += R"(],"object":)";
+  if (shape.row_object == RowObject::none) {
+    out += "null}";
+    return;
+  }
+  const bool whole = shape.row_object == RowObject::whole;
+  append_fields(out, object, whole ? whole_shape(shape.served) : metadata_shape(shape.served),
+                true);
+  out += '}';
+}
+
+}  // namespace
+
+Outcome<Representation> representation_of(const ServedKind& served, std::string_view accept,
+                                          const RequestInfo& info) {
+  while (!accept.empty()) {
+    const std::string_view range = accept.substr(0, accept.find(','));
+    accept.remove_prefix(std::min(range.size() + 1, accept.size()));
+    const auto has = [range](std::string_view part) {
+      return range.find(part) != std::string_view::npos;
+    };
+    if (!has("application/json") && !has("*/*")) continue;
+    if (has("as=PartialObjectMetadata")) return metadata_shape(served);
+    if (has("as=Table") && has("v=v1;")) return table_shape(served, info);
+    if (!has("as=")) break;
+  }
+  return whole_shape(served);
+}
+
+void append_object(std::string& out, const wire::Value& object, const Representation& shape,
+                   WallTime now) {
+  if (!shape.table) return append_fields(out, object, shape, true);
+  out += '{';
+  append_type(out, shape.kind, shape.api_version);
+  out += R"(,"metadata":{"resourceVersion":)";
+  append_json_string(out, wire::string_at(object, "/metadata/resourceVersion"));
+  out += "},";
+  append_columns(out, shape.served.version->columns);
+  out += R"(,"rows":[)";
+  append_row(out, object, shape, now);
+  out += "]}";
 }
 
 std::string list_text(const std::vector<ObjectPtr>& items, const ListMetadata& metadata,
-                      const Representation& shape) {
+                      const Representation& shape, WallTime now) {
   std::string out = "{";
   append_type(out, shape.list_kind, shape.api_version);
   out += R"(,"metadata":{"resourceVersion":")" + std::to_string(metadata.version) + '"';
@@ -74,25 +160,41 @@ std::string list_text(const std::vector<ObjectPtr>& items, const ListMetadata& m
   if (metadata.remaining > 0) {
     out += R"(,"remainingItemCount":)" + std::to_string(metadata.remaining);
   }
-  out += R"(},"items":[)";
+  out += "},";
+  if (shape.table) append_columns(out, shape.served.version->columns);
+  out += shape.table ? R"(,"rows":[)" : R"("items":[)";
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out += ',';
-    append_fields(out, *items[i], shape, shape.typed_items);
+    if (shape.table) {
+      append_row(out, *items[i], shape, now);
+    } else {
+      append_fields(out, *items[i], shape, shape.typed_items);
+    }
   }
   out += "]}";
   return out;
 }
 
 void append_event(std::string& out, std::string_view type, const wire::Value& object,
-                  const Representation& shape) {
+                  const Representation& shape, WallTime now) {
   begin_event(out, type);
-  append_object(out, object, shape);
+  append_object(out, object, shape, now);
   out += "}\n";
 }
 
 void append_bookmark(std::string& out, std::uint64_t version, bool initial_events_end,
                      const Representation& shape) {
   begin_event(out, "BOOKMARK");
+  if (shape.table) {
+    // A row of an object without anything.
+    wire::Object metadata{{"resourceVersion", std::to_string(version)}};
+    if (initial_events_end) {
+      metadata["annotations"] = wire::Object{{"k8s.io/initial-events-end", "true"}};
+    }
+    append_object(out, wire::Object{{"metadata", std::move(metadata)}}, shape, {});
+    out += "}\n";
+    return;
+  }
   out += '{';
   append_type(out, shape.kind, shape.api_version);
   out += R"(,"metadata":{"resourceVersion":")" + std::to_string(version) + '"';

@@ -11,6 +11,8 @@
 #include "sim/kube/pod_doors.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/request_info.h"
+#include "sim/kube/reviews.h"
+#include "sim/kube/scale.h"
 #include "sim/kube/write_rules.h"
 #include "sim/kube/writes.h"
 
@@ -42,9 +44,10 @@ net::Reply reply_of(const ApiError& error) {
   return reply;
 }
 
-net::Reply object_reply(int status, const Value& object, const Representation& shape) {
+net::Reply object_reply(int status, const Value& object, const Representation& shape,
+                        WallTime now) {
   std::string body;
-  append_object(body, object, shape);
+  append_object(body, object, shape, now);
   return json_reply(status, std::move(body));
 }
 
@@ -60,10 +63,11 @@ void add_warnings(net::Reply& reply, const Warnings& warnings) {
   }
 }
 
-Value success_status(const Kind& kind, const Value& object) {
+Value success_status(const ServedKind& served, const Value& object) {
   Object details{{"name", name_of(object)}};
-  if (!kind.group.empty()) details["group"] = kind.group;
-  details["kind"] = kind.plural;
+  const std::string& group = served.kind->group_of(*served.version);
+  if (!group.empty()) details["group"] = group;
+  details["kind"] = served.kind->plural;
   details["uid"] = wire::string_at(object, "/metadata/uid");
   return Object{{"kind", "Status"},
                 {"apiVersion", "v1"},
@@ -77,6 +81,7 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   if (name.empty()) return true;
   const bool core = served.kind->group.empty();
   if (name == "status") return served.version->status_subresource;
+  if (name == "scale") return served.version->scale.has_value();
   if (name == "finalize") return core && served.kind->plural == "namespaces";
   return (name == "binding" || name == "log" || name == "exec") && core &&
          served.kind->plural == "pods";
@@ -99,7 +104,7 @@ class Server::Impl {
     Duration delay{};
     Warnings warnings;
     Outcome<net::Reply> reply = answer(request, peer, now, delay, warnings);
-    core_.deliver();
+    core_.deliver(now);
     if (!reply) reply = reply_of(reply.error());
     add_warnings(*reply, warnings);
     return {std::move(*reply), delay};
@@ -116,7 +121,7 @@ class Server::Impl {
       return refuse(std::move(*fault));
     }
     delay = faults_.take_delay(*info);
-    if (!info->is_resource) return discovery(*info);
+    if (!info->is_resource) return discovery(*info, request.headers.get("Accept"));
     if (request.body.size() > kMaxBodyBytes) {
       ApiError error = bad_request("Request entity too large: limit is 3145728");
       error.code = 413;
@@ -131,25 +136,38 @@ class Server::Impl {
     if (info->subresource == "log" || info->subresource == "exec") {
       return pod_door({*info, *served, {}, now}, request);
     }
-    const Representation shape = representation_of(*served, request);
-    if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
-      return read({*info, *served, shape, now});
+    const bool scaling = info->subresource == "scale";
+    Outcome<Representation> shape =
+        representation_of(scaling ? scale_kind() : *served, request.headers.get("Accept"), *info);
+    if (!shape) return refuse(shape);
+    if (served->kind->question) {
+      return review({*info, *served, *user, request, now, warnings}, *shape);
     }
-    return write({*info, *served, *user, request, now, warnings}, shape);
+    if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
+      return read({*info, *served, *shape, now});
+    }
+    return write({*info, *served, *user, request, now, warnings}, *shape);
   }
 
-  Outcome<net::Reply> discovery(const RequestInfo& info) {
+  Outcome<net::Reply> review(const WriteRequest& request, const Representation& shape) {
+    if (!request.info.name.empty()) return refuse(unknown_resource());
+    if (request.info.verb != "create") return refuse(method_not_allowed());
+    Outcome<Value> object =
+        decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
+    if (!object) return refuse(object);
+    return object_reply(201,
+                        answer_review(access_, request.user, request.kind(), std::move(*object)),
+                        shape, request.now);
+  }
+
+  Outcome<net::Reply> discovery(const RequestInfo& info, std::string_view accept) {
     if (info.verb != "get" && info.verb != "head") return refuse(page_not_found());
     std::vector<KindPtr> kinds;
     {
       MutexLock lock(core_.mu);
       kinds = core_.kinds.all();
     }
-    Outcome<std::string> text = discover(info.path, kinds);
-    if (!text) return refuse(text);
-    if (*text != "ok") return json_reply(200, std::move(*text));
-    return net::Reply{.headers = {{"Content-Type", "text/plain; charset=utf-8"}},
-                      .body = std::move(*text)};
+    return discover(info.path, accept, kinds);
   }
 
   Outcome<ServedKind> find_kind(const RequestInfo& info) {
@@ -174,7 +192,12 @@ class Server::Impl {
     }
     Outcome<ObjectPtr> object = reads_.get(request);
     if (!object) return refuse(object);
-    return object_reply(200, **object, request.shape);
+    if (request.info.subresource != "scale") {
+      return object_reply(200, **object, request.shape, request.now);
+    }
+    Outcome<Value> scale = scale_of_object(request.served, **object);
+    if (!scale) return refuse(scale);
+    return object_reply(200, *scale, request.shape, request.now);
   }
 
   Outcome<net::Reply> pod_door(const ReadRequest& request, const net::Request& http) {
@@ -201,36 +224,37 @@ class Server::Impl {
     const bool applying =
         request.http.headers.get("Content-Type").find("apply-patch") != std::string_view::npos;
     if (Outcome<> fine = check_write_options(request.info, applying); !fine) return refuse(fine);
+    const bool scaling = request.info.subresource == "scale";
     Outcome<Written> written = verb == "create"
                                    ? (binding ? writes_.bind(request) : writes_.create(request))
+                               : scaling          ? writes_.scale(request)
                                : verb == "update" ? writes_.update(request)
                                                   : writes_.patch(request);
     if (!written) return refuse(written);
     if (binding)
       return json_reply(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
                              R"("status":"Success","code":201})");
-    return object_reply(written->status, *written->object, shape);
+    return object_reply(written->status, *written->object, shape, request.now);
   }
 
   Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
     if (!request.info.subresource.empty()) return refuse(method_not_allowed());
     if (request.info.verb == "deletecollection") {
-      // Neither all namespaces nor what is in all of them goes at once.
+      // What is in all namespaces does not go at once.
       const bool everywhere = request.kind().namespaced && request.info.ns.empty();
-      if (everywhere || request.kind().resource() == GroupResource{"", "namespaces"}) {
-        return refuse(method_not_allowed());
-      }
+      if (everywhere || !request.kind().deletes_many) return refuse(method_not_allowed());
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
-      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape));
+      return json_reply(
+          200, list_text(*removed, {.version = core_.storage.version()}, shape, request.now));
     }
     Outcome<Deleted> deleted = deletes_.remove(request);
     if (!deleted) return refuse(deleted);
     if (!deleted->gone || request.kind().returns_deleted) {
-      return object_reply(200, *deleted->object, shape);
+      return object_reply(200, *deleted->object, shape, request.now);
     }
-    return json_reply(200, wire::to_json(success_status(request.kind(), *deleted->object)));
+    return json_reply(200, wire::to_json(success_status(request.served, *deleted->object)));
   }
 
   // The namespaces that every cluster has.
@@ -276,7 +300,7 @@ void Server::tick(WallTime now) {
     MutexLock lock(impl_->core().mu);
     impl_->core().hub.tick(now, impl_->core().storage.version());
   }
-  impl_->core().deliver();
+  impl_->core().deliver(now);
 }
 
 Faults& Server::faults() { return impl_->faults(); }
@@ -286,7 +310,7 @@ void Server::drop_watches() {
     MutexLock lock(impl_->core().mu);
     impl_->core().hub.close_all();
   }
-  impl_->core().deliver();
+  impl_->core().deliver({});
 }
 
 void Server::compact() {

@@ -22,9 +22,11 @@ std::optional<Event> Watch::event_of(const Change& change) const {
   return Event{"DELETED", std::make_shared<const wire::Value>(std::move(last))};
 }
 
-bool Delivery::run() const {
+bool Delivery::run(WallTime now) const {
   std::string bytes;
-  for (const Event& event : events) append_event(bytes, event.type, *event.object, watch->shape);
+  for (const Event& event : events) {
+    append_event(bytes, event.type, *event.object, watch->shape, now);
+  }
   if (bookmark) {
     append_bookmark(bytes, bookmark->version, bookmark->initial_events_end, watch->shape);
   }

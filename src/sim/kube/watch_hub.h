@@ -58,7 +58,7 @@ struct Delivery {
   bool close = false;
 
   // False when the reader is gone or too slow.
-  bool run() const;
+  bool run(WallTime now) const;
 };
 
 class WatchHub {

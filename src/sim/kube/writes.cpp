@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include "sim/kube/builtin_rules.h"
+#include "sim/kube/conversion.h"
 #include "sim/kube/crds.h"
 #include "sim/kube/deletes.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/patching.h"
+#include "sim/kube/scale.h"
 #include "sim/kube/write_rules.h"
 
 namespace berth::sim::kube {
@@ -30,10 +32,9 @@ Value stored_form(const Kind& kind, Value object) {
   return object;
 }
 
+// As decoding leaves objects: custom ones in the version of the request, others as they are stored.
 Value in_version(const ServedKind& served, const Value& object) {
-  Value copy = object;
-  copy.get_object()["apiVersion"] = served.api_version();
-  return copy;
+  return served.converts() ? object : in_served_version(served, object);
 }
 
 Outcome<> check_version(const WriteRequest& request, const Value& next, const Value& current) {
@@ -225,7 +226,7 @@ Outcome<Written> Writes::patch(const WriteRequest& request) {
                 [&](const Value* current) -> Outcome<Value> {
                   if (current == nullptr) return *patch;
                   Outcome<Value> next = apply_patch(
-                      *type, *patch, in_version(request.served, *current), request.served);
+                      *type, *patch, in_served_version(request.served, *current), request.served);
                   if (!next) return next;
                   Outcome<> fine = settle(*next, request.served, request.unknown_fields(), true,
                                           request.warnings);
@@ -295,6 +296,29 @@ ObjectPtr Writes::commit_change(const WriteRequest& request, const ObjectPtr& cu
   ObjectPtr stored = core_.put(resource, key, std::move(next));
   if (is_crd) core_.kinds.put(kind_of_crd(*stored));
   return stored;
+}
+
+Outcome<Written> Writes::scale(const WriteRequest& request) {
+  const std::string_view content_type = request.http.headers.get("Content-Type");
+  const bool patching = request.info.verb == "patch";
+  Outcome<PatchType> type = patching ? patch_type_of(content_type) : PatchType::merge;
+  if (!type) return refuse(type);
+  Outcome<Value> given = patching ? decode_patch(*type, request.http.body)
+                                  : decode_body(request.http.body, content_type, scale_kind());
+  if (!given) return refuse(given);
+  const auto transform = [&](const Value* current) -> Outcome<Value> {
+    if (!patching) return apply_scale(request.served, *current, *given);
+    Outcome<Value> scale = scale_of_object(request.served, *current, true);
+    if (scale) scale = apply_patch(*type, *given, std::move(*scale), scale_kind());
+    if (!scale) return scale;
+    return apply_scale(request.served, *current, *scale);
+  };
+  Outcome<Written> written = change(request, Origin::patch, false, transform);
+  if (!written) return written;
+  Outcome<Value> scale = scale_of_object(request.served, *written->object);
+  if (!scale) return refuse(scale);
+  written->object = std::make_shared<const Value>(std::move(*scale));
+  return written;
 }
 
 Outcome<Written> Writes::bind(const WriteRequest& request) {

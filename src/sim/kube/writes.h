@@ -45,6 +45,8 @@ class Writes {
   Outcome<Written> create(const WriteRequest& request);
   Outcome<Written> update(const WriteRequest& request);
   Outcome<Written> patch(const WriteRequest& request);
+  // PUT or PATCH of a Scale: changes the replicas of the object, and answers with the Scale.
+  Outcome<Written> scale(const WriteRequest& request);
   // POST of a Binding: gives a Pod its node.
   Outcome<Written> bind(const WriteRequest& request);
 
