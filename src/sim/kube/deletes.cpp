@@ -239,7 +239,7 @@ Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
     options.propagation = *orphan ? "Orphan" : "Background";
   }
   const Array* dry_run = wire::array_at(*body, "/dryRun");
-  options.dry_run = request.dry_run() || (dry_run != nullptr && !dry_run->empty());
+  options.dry_run = dry_run != nullptr && !dry_run->empty();
   return options;
 }
 
