@@ -230,12 +230,38 @@ void check_webhook(const Value& hook, const std::string& path, Causes& causes) {
   }
 }
 
+// ConfigMaps and Secrets hold this much.
+constexpr std::size_t kMaxDataBytes = 1u << 20;
+
+std::size_t bytes_in(const Value& object, std::string_view pointer, bool encoded) {
+  std::size_t total = 0;
+  const Object* data = wire::object_at(object, pointer);
+  for (const auto& member : data != nullptr ? *data : Object{}) {
+    if (!member.value().is_string()) continue;
+    const std::string_view text = member.value().get_string();
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with('=') ? 1 : 0;
+    total += encoded ? text.size() / 4 * 3 - padding : text.size();
+  }
+  return total;
+}
+
+void check_data(const Value& object, bool secret, Causes& causes) {
+  const std::size_t total =
+      secret ? bytes_in(object, "/data", true)
+             : bytes_in(object, "/data", false) + bytes_in(object, "/binaryData", true);
+  if (total <= kMaxDataBytes) return;
+  causes.push_back({"FieldValueTooLong",
+                    fmt::format("Too long: may not be more than {} bytes", kMaxDataBytes),
+                    secret ? "data" : "[]"});
+}
+
 }  // namespace
 
 Causes validate_builtin(const Kind& kind, const Value& object, const Value* old) {
   Causes causes;
   const std::string& name = kind.kind;
   if (name == "Pod") check_pod(object, old, causes);
+  if (name == "ConfigMap" || name == "Secret") check_data(object, name == "Secret", causes);
   if (name == "Deployment" || name == "ReplicaSet" || name == "StatefulSet") {
     check_workload(object, old, causes);
   }

@@ -182,24 +182,13 @@ std::optional<std::string> text_at(const Value& value, std::string_view pointer)
   return std::string(found->get_string());
 }
 
-}  // namespace
-
-ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::string& key) {
-  ObjectPtr last = core.remove(resource, key);
-  finish_definition(core, resource);
-  return last;
-}
-
-namespace {
-
 // The parameters of the query, as a body would have them.
 Value options_of_query(const WriteRequest& request) {
   Object options;
-  for (const char* key : {"propagationPolicy", "dryRun"}) {
-    const auto text = request.info.parameter(key);
-    if (text.empty()) continue;
-    options[key] = key == std::string_view("dryRun") ? Value(Array{text}) : Value(text);
-  }
+  const auto policy = request.info.parameter("propagationPolicy");
+  if (!policy.empty()) options["propagationPolicy"] = policy;
+  const auto dry_run = request.info.parameter("dryRun");
+  if (!dry_run.empty()) options["dryRun"] = Array{dry_run};
   for (const char* key : {"gracePeriodSeconds", "orphanDependents"}) {
     Result<Value> value = wire::parse_json(request.info.parameter(key));
     if (value) options[key] = std::move(*value);
@@ -224,6 +213,12 @@ Outcome<> check_options(const Value& body) {
 
 }  // namespace
 
+ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::string& key) {
+  ObjectPtr last = core.remove(resource, key);
+  finish_definition(core, resource);
+  return last;
+}
+
 Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
   Result<Value> body =
       request.http.body.empty() ? options_of_query(request) : wire::parse_json(request.http.body);
@@ -244,7 +239,7 @@ Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
     options.propagation = *orphan ? "Orphan" : "Background";
   }
   const Array* dry_run = wire::array_at(*body, "/dryRun");
-  options.dry_run = request.dry_run() || (dry_run != nullptr && !dry_run->empty());
+  options.dry_run = dry_run != nullptr && !dry_run->empty();
   return options;
 }
 

@@ -33,6 +33,15 @@ Outcome<Number> parse_number(std::string_view text, std::string_view function) {
   return number;
 }
 
+// The real server's gets and watches take a version that is no number for an error of their own.
+Outcome<std::uint64_t> parse_own_version(std::string_view text) {
+  Outcome<std::uint64_t> version = parse_version(text);
+  if (version) return version;
+  version.error().code = 500;
+  version.error().reason.clear();
+  return version;
+}
+
 // How resourceVersionMatch and sendInitialEvents may be combined.
 Outcome<> check_list_options(const RequestInfo& info) {
   constexpr const char* kMatch = "resourceVersionMatch";
@@ -97,19 +106,6 @@ Outcome<Selectors> parse_selectors(const RequestInfo& info, const Kind& kind) {
   if (!fields) return refuse(fields);
   return Selectors{std::move(*labels), std::move(*fields)};
 }
-
-namespace {
-
-// The real server's gets and watches take a version that is no number for an error of their own.
-Outcome<std::uint64_t> parse_own_version(std::string_view text) {
-  Outcome<std::uint64_t> version = parse_version(text);
-  if (version) return version;
-  version.error().code = 500;
-  version.error().reason.clear();
-  return version;
-}
-
-}  // namespace
 
 struct Reads::ListOptions {
   Selectors selectors{};

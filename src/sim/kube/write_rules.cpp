@@ -44,6 +44,23 @@ void count_generation(const Kind& kind, bool with_status, Value& object, const V
   metadata_of(object)["generation"] = wire::int_at(old, "/metadata/generation").value_or(0) + 1;
 }
 
+// What etcd takes in one request.
+constexpr std::size_t kMaxStoredBytes = 1536u << 10;
+
+// About what the object takes in storage.
+std::size_t stored_bytes(const Value& value) {
+  if (value.is_string()) return value.get_string().size() + 2;
+  std::size_t total = 4;
+  if (value.is_array()) {
+    for (const Value& item : value.get_array()) total += stored_bytes(item) + 1;
+  } else if (value.is_object()) {
+    for (const auto& member : value.get_object()) {
+      total += member.key().size() + 4 + stored_bytes(member.value());
+    }
+  }
+  return total;
+}
+
 }  // namespace
 
 void check_dry_run(const Value& options, Causes& causes) {
@@ -148,7 +165,10 @@ Outcome<> validate_object(const ServedKind& served, std::string_view subresource
     more = validate_builtin(kind, object, old);
   }
   for (Cause& cause : more) causes.push_back(std::move(cause));
-  if (causes.empty()) return {};
+  if (causes.empty()) {
+    if (stored_bytes(object) <= kMaxStoredBytes) return {};
+    return refuse(ApiError{.code = 500, .message = "etcdserver: request is too large"});
+  }
   return refuse(invalid(kind.group_kind(), name_of(object), std::move(causes)));
 }
 
