@@ -40,6 +40,8 @@ constexpr Row kBuiltIn[] = {
     {"apps", "v1", "deployments", "Deployment", "deploy", kStatus | kGeneration},
     {"apps", "v1", "replicasets", "ReplicaSet", "rs", kStatus | kGeneration},
     {"apps", "v1", "statefulsets", "StatefulSet", "sts", kStatus | kGeneration},
+    {"apps", "v1", "controllerrevisions", "ControllerRevision", "", 0},
+    {"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", "", kGeneration | kCreateOnPut},
     {kAdmission, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "",
      kCluster | kGeneration | kNeedsVersion},
     {kAdmission, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", "",
