@@ -107,7 +107,8 @@ class Lines {
                        service.cluster_ip, service.external_ip, service.ports);
   }
   std::string gone(const std::string& name) const {
-    return output_ == Output::json ? wire::to_json(wire::Object{{"gone", name}}) : name + " is gone";
+    return output_ == Output::json ? wire::to_json(wire::Object{{"gone", name}})
+                                   : name + " is gone";
   }
 
   const Output output_;

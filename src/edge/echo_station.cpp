@@ -138,8 +138,7 @@ class UdpPort final : public Port {
       sockaddr_storage from{};
       socklen_t length = sizeof from;
       auto* address = reinterpret_cast<sockaddr*>(&from);
-      const ssize_t n =
-          ::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, address, &length);
+      const ssize_t n = ::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, address, &length);
       if (n < 0) return;
       greet({reinterpret_cast<const char*>(&from), length}, from);
       (void)::sendto(fd_.get(), buffer.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL, address,
@@ -204,8 +203,7 @@ class EchoStation::Impl {
   Result<std::unique_ptr<Place>> open(Options options) {
     const bool tcp = options.protocol == model::Protocol::tcp;
     if (!budget_.take()) {
-      return fail(Code::exhausted, "no socket for {}: all {} are in use",
-                  model::to_string(options.at), budget_.most());
+      return fail(Code::exhausted, "all {} sockets of echo servers are in use", budget_.most());
     }
     Result<Fd> fd = tcp ? listen_tcp(options.at) : bind_udp(options.at);
     if (!fd) {

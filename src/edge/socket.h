@@ -1,5 +1,5 @@
-// File descriptors and addresses of TCP and UDP sockets, with errors as values. Not thread-safe beyond what
-// the kernel gives.
+// File descriptors and addresses of TCP and UDP sockets, with errors as values. Not thread-safe
+// beyond what the kernel gives.
 #pragma once
 
 #include <string>

@@ -2,7 +2,8 @@
 
 namespace berth::playground {
 
-// Only what kubectl and `sim/workloads` need is spelled out; every other field is taken as it comes.
+// Only what kubectl and `sim/workloads` need is spelled out; every other field is taken as it
+// comes.
 const std::string_view kGameStatefulSetDefinition = R"yaml(
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

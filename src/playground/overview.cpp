@@ -77,11 +77,10 @@ Room room_of(const Value& pod) {
 PodRow pod_row(const Value& pod) {
   const Array* containers = wire::array_at(pod, "/spec/containers");
   const Array* statuses = wire::array_at(pod, "/status/containerStatuses");
-  const auto ready = statuses == nullptr
-                         ? 0
-                         : std::ranges::count_if(*statuses, [](const Value& one) {
-                             return wire::bool_at(one, "/ready").value_or(false);
-                           });
+  const auto ready =
+      statuses == nullptr ? 0 : std::ranges::count_if(*statuses, [](const Value& one) {
+        return wire::bool_at(one, "/ready").value_or(false);
+      });
   const Room room = room_of(pod);
   const bool leads = room.address.empty() || room.status == "Ready";
   return {.pod = name_of(pod),

@@ -124,9 +124,8 @@ class Playground::Impl {
     workloads_ = std::make_unique<workloads::Controllers>(
         tasks_, *client_, Random::from_entropy(),
         workloads::ControllersOptions{.game_stateful_sets = true});
-    workloads_task_ = spawn("workloads", [this](const Context& own) {
-      return workloads_->run(own);
-    });
+    workloads_task_ =
+        spawn("workloads", [this](const Context& own) { return workloads_->run(own); });
     return {};
   }
 
@@ -147,7 +146,8 @@ class Playground::Impl {
     return tasks_.spawn(name, [this, name, run = std::move(run)](std::stop_token stop) {
       const Context context{.tasks = tasks_, .stop = std::move(stop)};
       if (const Result<> ran = run(context); !ran)
-        log_error("a part of the playground ended", {{"part", name}, {"error", ran.error().to_string()}});
+        log_error("a part of the playground ended",
+                  {{"part", name}, {"error", ran.error().to_string()}});
     });
   }
 

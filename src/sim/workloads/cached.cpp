@@ -15,9 +15,8 @@ Result<> send_batch(const Context& context, std::size_t first, std::size_t count
   {
     std::vector<std::unique_ptr<Task>> tasks;
     for (std::size_t i = 0; i < count; ++i) {
-      tasks.push_back(context.tasks.spawn("batch", [&, i](std::stop_token) {
-        outcomes[i] = send(context, first + i);
-      }));
+      tasks.push_back(context.tasks.spawn(
+          "batch", [&, i](std::stop_token) { outcomes[i] = send(context, first + i); }));
     }
     for (const auto& task : tasks) task->join();
   }

@@ -54,9 +54,9 @@ class Cached {
         return sent;
       }
     }
-    return slow_start(
-        context, creations.size(),
-        [&](const Context& c, std::size_t i) -> Result<> { return send(c, *creations[i]); });
+    return slow_start(context, creations.size(), [&](const Context& c, std::size_t i) -> Result<> {
+      return send(c, *creations[i]);
+    });
   }
 
  private:

@@ -82,15 +82,15 @@ class Controllers::Impl {
         garbage_(tasks, client, random.fork()),
         manager_({.drain = kDrain}) {
     add_namespace_index(pods_.store());
-    for (auto* kind : {&deployments_, &sets_, &stateful_, &games_, &revisions_, &services_,
-                       &slices_}) {
+    for (auto* kind :
+         {&deployments_, &sets_, &stateful_, &games_, &revisions_, &services_, &slices_}) {
       add_namespace_index(kind->store());
     }
     watch_workloads();
     watch_services();
     manager_.add(pods_.core());
-    for (auto* kind : {&deployments_, &sets_, &stateful_, &revisions_, &services_, &endpoints_,
-                       &slices_}) {
+    for (auto* kind :
+         {&deployments_, &sets_, &stateful_, &revisions_, &services_, &endpoints_, &slices_}) {
       manager_.add(kind->core());
     }
     for (auto* controller : {&deployment_controller_, &set_controller_, &stateful_controller_,
@@ -275,9 +275,8 @@ class Controllers::Impl {
     }
     known_services_.insert(key);
     AnyList slices = in_namespace(slices_, key.ns);
-    std::erase_if(slices, [&](const AnyPtr& slice) {
-      return !is_controlled_by(slice->meta, service->meta);
-    });
+    std::erase_if(
+        slices, [&](const AnyPtr& slice) { return !is_controlled_by(slice->meta, service->meta); });
     const EndpointsPlan plan =
         plan_endpoints(*service, in_namespace(pods_, key.ns), endpoints, slices);
     if (Result<> sent = endpoints_.send_all(context, plan.endpoints); !sent) return pass(sent);

@@ -50,8 +50,7 @@ class Round {
 
   void decide(DeploymentPlan& plan) {
     const bool paused = wire::bool_at(deployment_.value, "/spec/paused").value_or(false);
-    const bool recreate =
-        wire::string_at(deployment_.value, "/spec/strategy/type") == "Recreate";
+    const bool recreate = wire::string_at(deployment_.value, "/spec/strategy/type") == "Recreate";
     if (paused || was_resized()) {
       resize_in_proportion();
     } else if (recreate) {
@@ -98,7 +97,8 @@ class Round {
     const std::int64_t allowed = wanted_ > 0 ? wanted_ + bounds_.max_surge : 0;
     std::int64_t spare = allowed - total();
     // The largest takes what rounding leaves over.
-    std::ranges::stable_sort(running, std::greater{}, [&](const AnyPtr& set) { return size_of(set); });
+    std::ranges::stable_sort(running, std::greater{},
+                             [&](const AnyPtr& set) { return size_of(set); });
     const std::int64_t before = total();
     const std::int64_t to_give = spare;
     for (const AnyPtr& set : running) {
@@ -149,14 +149,14 @@ class Round {
     const std::int64_t missing_in_new = size_of(newest_) - ready_of(*newest_);
     std::int64_t may_go = total() - least - missing_in_new;
     AnyList old;
-    std::ranges::copy_if(ours_, std::back_inserter(old), [&](const AnyPtr& set) {
-      return is_old(set) && size_of(set) > 0;
-    });
+    std::ranges::copy_if(ours_, std::back_inserter(old),
+                         [&](const AnyPtr& set) { return is_old(set) && size_of(set) > 0; });
     std::ranges::stable_sort(old, std::less{}, [](const AnyPtr& set) { return set->meta.created; });
     // Pods that do not serve go first: nobody misses them.
     for (const AnyPtr& set : old) {
       const std::int64_t broken = size_of(set) - ready_of(*set);
-      const std::int64_t go = std::clamp<std::int64_t>(broken, 0, std::max<std::int64_t>(may_go, 0));
+      const std::int64_t go =
+          std::clamp<std::int64_t>(broken, 0, std::max<std::int64_t>(may_go, 0));
       sizes_[set.get()] -= go;
       may_go -= go;
     }
@@ -195,21 +195,19 @@ class Round {
       if (!is_own_annotation(key.view())) annotations[key.view()] = value;
     }
     annotations[kRevisionAnnotation] = std::to_string(next_revision());
-    plan.sets.push_back(create_write(
-        Object{{"apiVersion", kReplicaSet.api_version()},
-               {"kind", kReplicaSet.kind},
-               {"metadata",
-                Object{{"namespace", deployment_.meta.ns.view()},
-                       {"name", deployment_.meta.name + "-" + hash},
-                       {"labels", object_or_empty(hashed, "/metadata/labels")},
-                       {"annotations", std::move(annotations)},
-                       {"ownerReferences",
-                        Array{controller_reference(kDeployment, deployment_.meta)}}}},
-               {"spec", Object{{"replicas", size},
-                               {"minReadySeconds",
-                                int_or(deployment_.value, "/spec/minReadySeconds", 0)},
-                               {"selector", std::move(selector)},
-                               {"template", std::move(hashed)}}}}));
+    plan.sets.push_back(create_write(Object{
+        {"apiVersion", kReplicaSet.api_version()},
+        {"kind", kReplicaSet.kind},
+        {"metadata",
+         Object{{"namespace", deployment_.meta.ns.view()},
+                {"name", deployment_.meta.name + "-" + hash},
+                {"labels", object_or_empty(hashed, "/metadata/labels")},
+                {"annotations", std::move(annotations)},
+                {"ownerReferences", Array{controller_reference(kDeployment, deployment_.meta)}}}},
+        {"spec", Object{{"replicas", size},
+                        {"minReadySeconds", int_or(deployment_.value, "/spec/minReadySeconds", 0)},
+                        {"selector", std::move(selector)},
+                        {"template", std::move(hashed)}}}}));
     created_revision_ = next_revision();
   }
 

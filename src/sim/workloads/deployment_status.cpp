@@ -46,7 +46,8 @@ void put(Array& conditions, const Condition& condition, WallTime now) {
 
 void put_available(const AnyObject& deployment, const Counts& counts, Array& conditions,
                    WallTime now) {
-  const std::int64_t least = wanted_replicas(deployment) - rollout_bounds(deployment).max_unavailable;
+  const std::int64_t least =
+      wanted_replicas(deployment) - rollout_bounds(deployment).max_unavailable;
   const bool enough = counts.available >= least;
   put(conditions,
       {.type = "Available",
@@ -60,8 +61,8 @@ void put_available(const AnyObject& deployment, const Counts& counts, Array& con
 bool made_progress(const AnyObject& deployment, const Counts& now) {
   const Value& before = deployment.value;
   return now.updated > int_or(before, "/status/updatedReplicas", 0) ||
-         now.replicas - now.updated < int_or(before, "/status/replicas", 0) -
-                                          int_or(before, "/status/updatedReplicas", 0) ||
+         now.replicas - now.updated <
+             int_or(before, "/status/replicas", 0) - int_or(before, "/status/updatedReplicas", 0) ||
          now.ready > int_or(before, "/status/readyReplicas", 0) ||
          now.available > int_or(before, "/status/availableReplicas", 0);
 }
@@ -80,19 +81,19 @@ void put_progress(const AnyObject& deployment, const AnyPtr& newest, const Count
   const std::string name = newest ? newest->meta.name : std::string();
   const Value* before = find_condition(conditions, "Progressing");
   const std::string before_reason(before ? wire::string_at(*before, "/reason") : "");
-  const bool complete = newest && counts.updated == wanted && counts.replicas == wanted &&
-                        counts.available == wanted;
+  const bool complete =
+      newest && counts.updated == wanted && counts.replicas == wanted && counts.available == wanted;
   const auto say = [&](bool holds, std::string_view reason, const std::string& message) {
-    put(conditions,
-        {.type = "Progressing", .holds = holds, .reason = reason, .message = message}, now);
+    put(conditions, {.type = "Progressing", .holds = holds, .reason = reason, .message = message},
+        now);
   };
   if (complete) {
     return say(true, "NewReplicaSetAvailable",
                fmt::format("ReplicaSet \"{}\" has successfully progressed.", name));
   }
   // A rollout that was through stays so while Pods come and go.
-  const bool same_rollout = newest && before_reason == "NewReplicaSetAvailable" &&
-                            counts.updated == counts.replicas;
+  const bool same_rollout =
+      newest && before_reason == "NewReplicaSetAvailable" && counts.updated == counts.replicas;
   if (same_rollout) return;
   if (before == nullptr || (newest == nullptr && before_reason != "NewReplicaSetCreated")) {
     return say(true, newest ? "ReplicaSetUpdated" : "NewReplicaSetCreated",

@@ -16,8 +16,7 @@ bool has_finalizer(const kube::ObjectMeta& meta, std::string_view name) {
 
 Array without_finalizer(const kube::ObjectMeta& meta, std::string_view name) {
   const auto at = std::ranges::find(meta.finalizers, name);
-  const std::string path =
-      fmt::format("/metadata/finalizers/{}", at - meta.finalizers.begin());
+  const std::string path = fmt::format("/metadata/finalizers/{}", at - meta.finalizers.begin());
   return {Object{{"op", "test"}, {"path", path}, {"value", name}},
           Object{{"op", "remove"}, {"path", path}}};
 }

@@ -40,11 +40,11 @@ ObjectKey object_task(const kube::ResourceType& type, const kube::ObjectMeta& me
 }
 
 bool blocks(const Value& object, std::string_view owner_uid) {
-  return std::ranges::any_of(
-      array_or_empty(object, "/metadata/ownerReferences"), [&](const Value& owner) {
-        return wire::string_at(owner, "/uid") == owner_uid &&
-               wire::bool_at(owner, "/blockOwnerDeletion").value_or(false);
-      });
+  return std::ranges::any_of(array_or_empty(object, "/metadata/ownerReferences"),
+                             [&](const Value& owner) {
+                               return wire::string_at(owner, "/uid") == owner_uid &&
+                                      wire::bool_at(owner, "/blockOwnerDeletion").value_or(false);
+                             });
 }
 
 }  // namespace
@@ -82,10 +82,9 @@ GarbageCollector::GarbageCollector(Tasks& tasks, kube::Client& client, Random ra
       namespaces_(tasks, client, kube::namespace_projection(), random_.fork()),
       definitions_(tasks, client, meta_projection(kube::types::kCustomResourceDefinition),
                    random_.fork()),
-      controller_(tasks, {.name = "garbage"},
-                  [this](const Context& context, const ObjectKey& key) {
-                    return reconcile(context, key);
-                  }) {
+      controller_(tasks, {.name = "garbage"}, [this](const Context& context, const ObjectKey& key) {
+        return reconcile(context, key);
+      }) {
   controller_.watch(namespaces_.store(), [](const auto& change, const auto& emit) {
     if (change.after && change.after->meta.deleting)
       emit(task_of(kNamespaceKey, change.after->meta.name));
@@ -288,9 +287,9 @@ Result<bool> GarbageCollector::remove_all(const Context& context, const kube::Re
   if (!page) return pass(page);
   for (const Value& object : page->items) {
     if (!wire::string_at(object, "/metadata/deletionTimestamp").empty()) continue;
-    Result<> removed = client_.remove(context, type,
-                                      {ns, std::string(wire::string_at(object, "/metadata/name"))},
-                                      {.uid = std::string(wire::string_at(object, "/metadata/uid"))});
+    Result<> removed =
+        client_.remove(context, type, {ns, std::string(wire::string_at(object, "/metadata/name"))},
+                       {.uid = std::string(wire::string_at(object, "/metadata/uid"))});
     if (Result<> gone = unless_gone(std::move(removed)); !gone) return pass(gone);
   }
   return page->items.empty();

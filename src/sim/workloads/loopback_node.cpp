@@ -15,6 +15,7 @@ using wire::Value;
 
 // Addresses that are tried for a Pod: another playground on this machine may have the first ones.
 constexpr int kMaxAddressTries = 256;
+constexpr Duration kTryAgain = std::chrono::seconds{1};
 constexpr std::uint32_t kAddresses = 16u * 256 * 254;
 
 ObjectKey key_of(const Value& pod) {
@@ -107,7 +108,7 @@ Result<Requeue> LoopbackNode::reconcile(const Context& context, const ObjectKey&
   if (room && (!pod || room->uid != pod->meta.uid)) close(key);
   if (!pod) {
     host_ports_.erase(key);
-    unscheduled_.erase(key);
+    waiting_.erase(key);
     return Requeue{};
   }
   if (!pod->node.empty() && !(pod->node == options_.name)) return Requeue{};
@@ -127,22 +128,21 @@ Result<Requeue> LoopbackNode::place(const Context& context, const kube::Pod& pod
   std::vector<HostPort> wanted = host_ports(*whole);
   for (const auto& [other, taken] : host_ports_) {
     if (other == key || !conflict(wanted, taken)) continue;
-    unscheduled_.insert(key);
+    waiting_.insert(key);
     if (Result<bool> said = say_unschedulable(context, *whole); !said) return pass(said);
     return Requeue{};
   }
-  const Object binding{{"apiVersion", "v1"},
-                       {"kind", "Binding"},
-                       {"metadata", Object{{"namespace", key.ns}, {"name", key.name}}},
-                       {"target", Object{{"apiVersion", "v1"},
-                                         {"kind", "Node"},
-                                         {"name", options_.name}}}};
+  const Object binding{
+      {"apiVersion", "v1"},
+      {"kind", "Binding"},
+      {"metadata", Object{{"namespace", key.ns}, {"name", key.name}}},
+      {"target", Object{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", options_.name}}}};
   Result<Value> bound =
       client_.create(context, kube::types::kPod, binding, {.subresource = "binding"});
   if (!bound && bound.error().code != Code::not_found && bound.error().code != Code::conflict)
     return pass(bound);
   if (bound && !wanted.empty()) host_ports_[key] = std::move(wanted);
-  unscheduled_.erase(key);
+  waiting_.erase(key);
   return Requeue{};
 }
 
@@ -178,24 +178,30 @@ Result<Requeue> LoopbackNode::run(const Context& context, const kube::Pod& pod) 
   if (!whole && whole.error().code == Code::not_found) return Requeue{};
   if (!whole) return pass(whole);
   if (wire::string_at(*whole, "/metadata/uid") != pod.meta.uid) return Requeue{};
-  const WallTime now = context.tasks.wall_time();
   if (!room) {
     Result<std::shared_ptr<Room>> opened = open(context, *whole);
-    if (!opened) {
-      const RunningPod trouble{.address = options_.address,
-                               .host_address = options_.address,
-                               .started = now,
-                               .trouble = opened.error().message};
-      (void)write_status(context, *whole, running_status(*whole, trouble, now));
-      return pass(opened);
-    }
+    if (!opened) return say_trouble(context, *whole, opened.error());
     room = *opened;
   }
+  const WallTime now = context.tasks.wall_time();
   Result<bool> told = write_status(context, *whole, running_status(*whole, room->running, now));
   if (!told) return pass(told);
   if (*told) room->reported_generation = int_or(*whole, "/metadata/generation", 0);
   const WallTime ready = ready_at(*whole, room->running.started);
   return ready > now ? Requeue{.after = ready - now} : Requeue{};
+}
+
+// It is tried again when something here has ended, and now and then: a port may be somebody else's.
+Result<Requeue> LoopbackNode::say_trouble(const Context& context, const Value& pod,
+                                          const Error& error) {
+  const WallTime now = context.tasks.wall_time();
+  const auto since = parse_rfc3339(wire::string_at(pod, "/status/startTime"));
+  const RunningPod trouble{
+      .host_address = options_.address, .started = since ? *since : now, .trouble = error.message};
+  waiting_.insert(key_of(pod));
+  Result<bool> told = write_status(context, pod, running_status(pod, trouble, now));
+  if (!told) return pass(told);
+  return Requeue{.after = kTryAgain};
 }
 
 Result<Requeue> LoopbackNode::end(const Context& context, const kube::Pod& pod) {
@@ -206,8 +212,8 @@ Result<Requeue> LoopbackNode::end(const Context& context, const kube::Pod& pod) 
     if (now < *room->ends_at) return Requeue{.after = *room->ends_at - now};
     close(key);
   }
-  const Result<> removed = client_.remove(context, kube::types::kPod, key,
-                                          {.uid = pod.meta.uid, .grace_seconds = 0});
+  const Result<> removed =
+      client_.remove(context, kube::types::kPod, key, {.uid = pod.meta.uid, .grace_seconds = 0});
   const bool gone = removed || removed.error().code == Code::not_found ||
                     removed.error().code == Code::precondition;
   if (!gone) return fail(removed.error());
@@ -250,6 +256,7 @@ Result<std::shared_ptr<LoopbackNode::Room>> LoopbackNode::open(const Context& co
   }
   if (std::vector<HostPort> ports = host_ports(pod); !ports.empty())
     host_ports_[key_of(pod)] = std::move(ports);
+  waiting_.erase(key_of(pod));
   const MutexLock lock(mu_);
   rooms_[key_of(pod)] = room;
   return room;
@@ -269,14 +276,14 @@ Result<> LoopbackNode::open_ports(Room& room, const Value& pod) {
         const auto protocol = model::parse_protocol(wire::string_at(port, "/protocol"));
         if (!protocol || !opened) continue;
         const auto inside = static_cast<model::Port>(int_or(port, "/containerPort", 0));
-        opened =
-            open_port(room, *protocol, {room.running.address, inside}, container_name, name);
+        opened = open_port(room, *protocol, {room.running.address, inside}, container_name, name);
         const auto outside = static_cast<model::Port>(int_or(port, "/hostPort", 0));
         if (!opened || on_host || outside == 0) continue;
         const std::string_view ip = wire::string_at(port, "/hostIP");
         const bool everywhere = ip.empty() || ip == "0.0.0.0";
-        opened = open_port(room, *protocol, {everywhere ? options_.address : std::string(ip), outside},
-                           container_name, name);
+        opened =
+            open_port(room, *protocol, {everywhere ? options_.address : std::string(ip), outside},
+                      container_name, name);
       }
     }
     if (opened) return {};
@@ -290,13 +297,13 @@ Result<> LoopbackNode::open_port(Room& room, model::Protocol protocol, const mod
                                  const std::string& container, const std::string& pod) {
   const std::shared_ptr<Journal> journal = room.journals.at(container);
   const char* const word = protocol == model::Protocol::tcp ? "tcp" : "udp";
-  Result<std::unique_ptr<edge::EchoStation::Place>> place = station_->open(
-      {.protocol = protocol,
-       .at = at,
-       .greeting = fmt::format("this is {}\n", pod),
-       .on_talk = [journal, word, port = at.port](const std::string& peer) {
-         journal->add(fmt::format("{} {}: {}", word, port, peer));
-       }});
+  Result<std::unique_ptr<edge::EchoStation::Place>> place =
+      station_->open({.protocol = protocol,
+                      .at = at,
+                      .greeting = fmt::format("this is {}\n", pod),
+                      .on_talk = [journal, word, port = at.port](const std::string& peer) {
+                        journal->add(fmt::format("{} {}: {}", word, port, peer));
+                      }});
   if (!place) return pass(place);
   room.places.push_back(std::move(*place));
   journal->add(fmt::format("echo server on {} {}", word, at.port));
@@ -314,8 +321,8 @@ void LoopbackNode::close(const ObjectKey& key) {
   }
   closed->places.clear();
   host_ports_.erase(key);
-  // A port may have become free for one that waits.
-  for (const ObjectKey& waiting : unscheduled_) controller_.queue().add(waiting);
+  // What those that wait need may be free now.
+  for (const ObjectKey& waiting : waiting_) controller_.queue().add(waiting);
 }
 
 std::shared_ptr<LoopbackNode::Room> LoopbackNode::room_of(const ObjectKey& key) const {

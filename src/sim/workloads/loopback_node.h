@@ -60,6 +60,8 @@ class LoopbackNode {
   Result<kube::Requeue> place(const Context& context, const kube::Pod& pod);
   Result<bool> say_unschedulable(const Context& context, const wire::Value& pod);
   Result<kube::Requeue> run(const Context& context, const kube::Pod& pod);
+  Result<kube::Requeue> say_trouble(const Context& context, const wire::Value& pod,
+                                    const Error& error);
   Result<kube::Requeue> end(const Context& context, const kube::Pod& pod);
 
   Result<std::shared_ptr<Room>> open(const Context& context, const wire::Value& pod);
@@ -79,7 +81,7 @@ class LoopbackNode {
   // Of the controller's one worker.
   std::uint32_t given_addresses_;
   std::map<kube::ObjectKey, std::vector<HostPort>> host_ports_;
-  std::set<kube::ObjectKey> unscheduled_;
+  std::set<kube::ObjectKey> waiting_;  // for a port or a socket
   std::unique_ptr<edge::EchoStation> station_;
   mutable Mutex mu_;
   std::map<kube::ObjectKey, std::shared_ptr<Room>> rooms_ GUARDED_BY(mu_);

@@ -59,7 +59,8 @@ std::string pointer_of(std::string_view path) {
   std::string pointer = "/" + std::string(path.substr(0, bracket));
   std::ranges::replace(pointer, '.', '/');
   if (bracket == std::string_view::npos || !path.ends_with("']")) return pointer;
-  return pointer + "/" + wire::escape_pointer_step(path.substr(bracket + 2, path.size() - bracket - 4));
+  return pointer + "/" +
+         wire::escape_pointer_step(path.substr(bracket + 2, path.size() - bracket - 4));
 }
 
 // `$(NAME)` by what was set before, `$$` by a dollar; what is not known stays.
@@ -123,7 +124,8 @@ CommandOutput list(const std::vector<std::string>& args, const Files& files) {
     if (path.starts_with(folder))
       names.insert(path.substr(folder.size(), path.find('/', folder.size()) - folder.size()));
   }
-  if (names.empty()) return failed("ls", args.empty() ? "/" : args.back(), "No such file or directory");
+  if (names.empty())
+    return failed("ls", args.empty() ? "/" : args.back(), "No such file or directory");
   CommandOutput output;
   for (const std::string& name : names) output.out += name + "\n";
   return output;
@@ -175,8 +177,8 @@ std::vector<std::string> words_of(std::string_view line, const Environment& envi
       const bool braces = end < line.size() && line[end] == '{';
       if (braces) ++end;
       const std::size_t begin = end;
-      while (end < line.size() && (std::isalnum(static_cast<unsigned char>(line[end])) != 0 ||
-                                   line[end] == '_')) {
+      while (end < line.size() &&
+             (std::isalnum(static_cast<unsigned char>(line[end])) != 0 || line[end] == '_')) {
         ++end;
       }
       const auto found = std::ranges::find(environment, line.substr(begin, end - begin),

@@ -27,9 +27,8 @@ const Value* status_of(const Array& statuses, std::string_view name) {
 }
 
 std::string container_id(const Value& pod, std::string_view name, std::int64_t restarts) {
-  return "loopback://" + crypto::sha256_hex(fmt::format("{}/{}/{}",
-                                                        wire::string_at(pod, "/metadata/uid"),
-                                                        name, restarts));
+  return "loopback://" + crypto::sha256_hex(fmt::format(
+                             "{}/{}/{}", wire::string_at(pod, "/metadata/uid"), name, restarts));
 }
 
 Object waiting_container(const Value& container, const std::string& trouble) {
@@ -117,10 +116,9 @@ std::string names_of_containers(const Value& pod) {
 }
 
 void put_conditions(const Value& pod, bool containers_ready, Array& conditions, WallTime now) {
-  const std::string unready =
-      containers_ready
-          ? ""
-          : fmt::format("containers with unready status: [{}]", names_of_containers(pod));
+  const std::string unready = containers_ready ? ""
+                                               : fmt::format("containers with unready status: [{}]",
+                                                             names_of_containers(pod));
   const std::string_view reason = containers_ready ? "" : "ContainersNotReady";
   const Gates gates = look_at_gates(pod, conditions);
   set_condition(conditions, {.type = "PodReadyToStartContainers"}, now);
@@ -207,9 +205,9 @@ Object running_status(const Value& pod, const RunningPod& running, WallTime now)
   Array containers;
   for_each_container(pod, [&](const Value& container) {
     const Value* known = status_of(before, wire::string_at(container, "/name"));
-    containers.push_back(
-        well ? running_container(pod, container, known, running.started, ready, now)
-             : waiting_container(container, running.trouble));
+    containers.push_back(well
+                             ? running_container(pod, container, known, running.started, ready, now)
+                             : waiting_container(container, running.trouble));
   });
   Array ended;
   for (const Value& container : array_or_empty(pod, "/spec/initContainers")) {
@@ -223,8 +221,10 @@ Object running_status(const Value& pod, const RunningPod& running, WallTime now)
   status["phase"] = well ? "Running" : "Pending";
   status["hostIP"] = running.host_address;
   status["hostIPs"] = Array{Object{{"ip", running.host_address}}};
-  status["podIP"] = running.address;
-  status["podIPs"] = Array{Object{{"ip", running.address}}};
+  if (!running.address.empty()) {
+    status["podIP"] = running.address;
+    status["podIPs"] = Array{Object{{"ip", running.address}}};
+  }
   status["startTime"] = format_rfc3339(running.started);
   status["conditions"] = std::move(conditions);
   if (!ended.empty()) status["initContainerStatuses"] = std::move(ended);
@@ -244,12 +244,9 @@ Duration stop_time(const Value& pod) {
 Value node_object(const std::string& name, const std::string& address, WallTime now) {
   const std::string time = format_rfc3339(now);
   const Object room{{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "4000"}};
-  const Object ready{{"type", "Ready"},
-                     {"status", "True"},
-                     {"reason", "KubeletReady"},
-                     {"message", "the loopback node is ready"},
-                     {"lastHeartbeatTime", time},
-                     {"lastTransitionTime", time}};
+  const Object ready{{"type", "Ready"},           {"status", "True"},
+                     {"reason", "KubeletReady"},  {"message", "the loopback node is ready"},
+                     {"lastHeartbeatTime", time}, {"lastTransitionTime", time}};
   return Object{
       {"apiVersion", "v1"},
       {"kind", "Node"},
@@ -258,22 +255,21 @@ Value node_object(const std::string& name, const std::string& address, WallTime 
                                             {"kubernetes.io/os", "linux"},
                                             {"kubernetes.io/arch", "amd64"}}}}},
       {"spec", Object{}},
-      {"status",
-       Object{{"addresses", Array{Object{{"type", "InternalIP"}, {"address", address}},
-                                  Object{{"type", "Hostname"}, {"address", name}}}},
-              {"capacity", room},
-              {"allocatable", room},
-              {"conditions", Array{ready}},
-              {"nodeInfo", Object{{"kubeletVersion", "v1.36.4+berth"},
-                                  {"kubeProxyVersion", ""},
-                                  {"containerRuntimeVersion", "loopback://1"},
-                                  {"operatingSystem", "linux"},
-                                  {"architecture", "amd64"},
-                                  {"osImage", "loopback"},
-                                  {"kernelVersion", ""},
-                                  {"machineID", ""},
-                                  {"systemUUID", ""},
-                                  {"bootID", ""}}}}}};
+      {"status", Object{{"addresses", Array{Object{{"type", "InternalIP"}, {"address", address}},
+                                            Object{{"type", "Hostname"}, {"address", name}}}},
+                        {"capacity", room},
+                        {"allocatable", room},
+                        {"conditions", Array{ready}},
+                        {"nodeInfo", Object{{"kubeletVersion", "v1.36.4+berth"},
+                                            {"kubeProxyVersion", ""},
+                                            {"containerRuntimeVersion", "loopback://1"},
+                                            {"operatingSystem", "linux"},
+                                            {"architecture", "amd64"},
+                                            {"osImage", "loopback"},
+                                            {"kernelVersion", ""},
+                                            {"machineID", ""},
+                                            {"systemUUID", ""},
+                                            {"bootID", ""}}}}}};
 }
 
 }  // namespace berth::workloads

@@ -24,7 +24,7 @@ wire::Object unschedulable_status(const wire::Value& pod, WallTime now);
 
 // A Pod on a node.
 struct RunningPod {
-  std::string address{};
+  std::string address{};  // empty: it has none yet
   std::string host_address{};
   WallTime started{};
   std::string trouble{};  // why its containers cannot run; empty: they do

@@ -85,9 +85,9 @@ Writes plan_replica_set_status(const AnyObject& set, const PodList& pods,
   status["observedGeneration"] = set.meta.generation;
   Array conditions = array_or_empty(set.value, "/status/conditions");
   if (failure) {
-    set_condition(conditions,
-                  {.type = "ReplicaFailure", .reason = failure->reason, .message = failure->message},
-                  now);
+    set_condition(
+        conditions,
+        {.type = "ReplicaFailure", .reason = failure->reason, .message = failure->message}, now);
   } else {
     remove_condition(conditions, "ReplicaFailure");
   }

@@ -147,13 +147,12 @@ Value subset_of(const AnyObject& service, const Group& group) {
 }
 
 Value endpoint_of(const AnyObject& service, const kube::Pod& pod) {
-  Object endpoint{
-      {"addresses", Array{Value(pod.ips.front())}},
-      {"conditions", Object{{"ready", counts_as_ready(service, pod)},
-                            {"serving", pod.ready()},
-                            {"terminating", pod.meta.deleting}}},
-      {"nodeName", pod.node.view()},
-      {"targetRef", target_reference(pod)}};
+  Object endpoint{{"addresses", Array{Value(pod.ips.front())}},
+                  {"conditions", Object{{"ready", counts_as_ready(service, pod)},
+                                        {"serving", pod.ready()},
+                                        {"terminating", pod.meta.deleting}}},
+                  {"nodeName", pod.node.view()},
+                  {"targetRef", target_reference(pod)}};
   return endpoint;
 }
 
@@ -178,9 +177,8 @@ Value new_slice(const AnyObject& service, std::size_t number, const Group& group
   labels[kServiceNameLabel] = service.meta.name;
   labels["endpointslice.kubernetes.io/managed-by"] = kManager;
   const std::string hash = content_hash(Value(service.meta.uid)).substr(0, 5);
-  const std::string name = number == 0
-                               ? fmt::format("{}-{}", service.meta.name, hash)
-                               : fmt::format("{}-{}-{}", service.meta.name, hash, number);
+  const std::string name = number == 0 ? fmt::format("{}-{}", service.meta.name, hash)
+                                       : fmt::format("{}-{}-{}", service.meta.name, hash, number);
   return Object{{"apiVersion", kEndpointSlice.api_version()},
                 {"kind", kEndpointSlice.kind},
                 {"metadata",
@@ -280,9 +278,10 @@ EndpointsPlan plan_endpoints(const AnyObject& service, const PodList& pods, cons
   for (Value& wanted : wanted_slices(service, groups)) {
     const std::string name(wire::string_at(wanted, "/metadata/name"));
     kept.insert(name);
-    const auto found = std::ranges::find(slices, name, [](const AnyPtr& s) { return s->meta.name; });
-    bring_about(found == slices.end() ? nullptr : *found, std::move(wanted),
-                {"endpoints", "ports"}, plan.slices);
+    const auto found =
+        std::ranges::find(slices, name, [](const AnyPtr& s) { return s->meta.name; });
+    bring_about(found == slices.end() ? nullptr : *found, std::move(wanted), {"endpoints", "ports"},
+                plan.slices);
   }
   for (const AnyPtr& slice : slices) {
     const bool ours = is_controlled_by(slice->meta, service.meta);

@@ -59,9 +59,8 @@ std::optional<Array> image_changes(const Value& from, const Value& to) {
     const std::string at = fmt::format("/spec/containers/{}", i);
     const std::string_view image = wire::string_at(after[i], "/image");
     if (image == wire::string_at(before[i], "/image")) continue;
-    operations.push_back(Object{{"op", "test"},
-                                {"path", at + "/name"},
-                                {"value", wire::string_at(after[i], "/name")}});
+    operations.push_back(Object{
+        {"op", "test"}, {"path", at + "/name"}, {"value", wire::string_at(after[i], "/name")}});
     operations.push_back(set_operation(at + "/image", Value(image)));
     (void)wire::set_at(patched, at + "/image", Value(image));
   }
@@ -137,16 +136,15 @@ class Round {
     templates_[update_] = pod_template;
     Object labels = object_or_empty(pod_template, "/metadata/labels");
     labels["controller.kubernetes.io/hash"] = hash;
-    plan_.revisions.push_back(create_write(
-        Object{{"apiVersion", types::kControllerRevision.api_version()},
-               {"kind", types::kControllerRevision.kind},
-               {"metadata", Object{{"namespace", set_.meta.ns.view()},
-                                   {"name", update_},
-                                   {"labels", std::move(labels)},
-                                   {"ownerReferences",
-                                    Array{controller_reference(type_, set_.meta)}}}},
-               {"data", revision_data(pod_template)},
-               {"revision", number}}));
+    plan_.revisions.push_back(create_write(Object{
+        {"apiVersion", types::kControllerRevision.api_version()},
+        {"kind", types::kControllerRevision.kind},
+        {"metadata", Object{{"namespace", set_.meta.ns.view()},
+                            {"name", update_},
+                            {"labels", std::move(labels)},
+                            {"ownerReferences", Array{controller_reference(type_, set_.meta)}}}},
+        {"data", revision_data(pod_template)},
+        {"revision", number}}));
   }
 
   // True: every Pod that shall be is there, and may be looked at further.
@@ -240,8 +238,8 @@ class Round {
       if (pod_revision(*pod) == update_) ++updated;
     }
     // A rollout is through when every Pod has the new revision and serves.
-    const bool through = strategy() != "OnDelete" && updated == replicas && ready == replicas &&
-                         replicas == wanted_;
+    const bool through =
+        strategy() != "OnDelete" && updated == replicas && ready == replicas && replicas == wanted_;
     if (through) {
       current_ = update_;
       current = updated;
