@@ -68,7 +68,7 @@ class Playground::Impl {
       if (Result<> up = start_api_server(); !up) return up;
     }
     if (Result<> connected = connect(); !connected) return connected;
-    if (api_) {
+    if (api_ || options_.bring_workloads) {
       if (Result<> up = start_workloads(context.within(kStartTimeout)); !up) return up;
     }
     if (Result<> up = start_controller(); !up) return up;

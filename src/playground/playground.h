@@ -16,9 +16,10 @@
 namespace berth::playground {
 
 struct Options {
-  // Use this cluster instead of the embedded server: its API server must reach loopback, and it
-  // has workload controllers of its own.
+  // Use this cluster instead of the embedded server: its API server must reach loopback.
   std::string cluster_kubeconfig{};
+  // That cluster is an API server alone: bring the workload controllers too, as for our own.
+  bool bring_workloads = false;
   std::string kubeconfig_path{};  // where the kubeconfig for kubectl is written
   std::uint16_t api_port = 0;     // 0: any free one
 };
