@@ -16,6 +16,9 @@ std::string absolute_path(const std::string& path);
 // Host name and a random part.
 std::string process_identity();
 
+// As many file descriptors as the system lets this process have.
+void raise_file_limit();
+
 // Requests a stop when the process is told to end (SIGINT, SIGTERM). A second signal ends it at
 // once. One at a time.
 class StopOnSignal {

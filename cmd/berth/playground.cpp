@@ -129,6 +129,7 @@ Result<> watch(playground::Playground& play, const Context& context, Display dis
 
 Result<> run_playground(const Flags& flags) {
   set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
+  raise_file_limit();              // each port of a Pod is a socket
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;

@@ -39,6 +39,12 @@ ObjectKey object_task(const kube::ResourceType& type, const kube::ObjectMeta& me
   return {fmt::format("{}|{}", kind_id(type), meta.ns.view()), meta.name};
 }
 
+// Most changes are none of a garbage collector's business.
+bool is_same_to_us(const kube::ObjectMeta& before, const kube::ObjectMeta& after) {
+  return before.owners == after.owners && before.deleting == after.deleting &&
+         before.finalizers == after.finalizers;
+}
+
 bool blocks(const Value& object, std::string_view owner_uid) {
   return std::ranges::any_of(array_or_empty(object, "/metadata/ownerReferences"),
                              [&](const Value& owner) {
@@ -140,6 +146,7 @@ void GarbageCollector::watch_kind(const kube::ResourceType& type) {
   auto kind = std::make_unique<Kind>(tasks_, client_, type, random_.fork());
   kind->informer.store().on_change([this, type](const kube::Change<MetaOnly>& change) {
     const kube::ObjectMeta& meta = change.object().meta;
+    if (change.before && change.after && is_same_to_us(change.before->meta, meta)) return;
     if (!change.after) {
       controller_.queue().add(task_of(kDependents, meta.uid));
     } else if (meta.deleting ? !meta.finalizers.empty() : !meta.owners.empty()) {
@@ -197,9 +204,13 @@ Result<OwnerState> GarbageCollector::state_of(const Context& context,
   });
   // Of a kind that is not served, nothing can be known: better keep too much.
   if (type == all_kinds_.end()) return OwnerState::solid;
+  const ObjectKey key{type->namespaced ? std::string(ns) : "", owner.name};
+  const auto kind = kinds_.find(kind_id(*type));
+  const auto known = kind == kinds_.end() ? nullptr : kind->second->informer.store().get(key);
+  // When it goes, its dependents are looked at again.
+  if (known && known->meta.uid == owner.uid && !known->meta.deleting) return OwnerState::solid;
   // The cache may lag behind: a deletion needs the server's word.
-  Result<Value> found =
-      client_.get(context, *type, {type->namespaced ? std::string(ns) : "", owner.name});
+  Result<Value> found = client_.get(context, *type, key);
   if (!found && found.error().code == Code::not_found) return OwnerState::gone;
   if (!found) return pass(found);
   if (wire::string_at(*found, "/metadata/uid") != owner.uid) return OwnerState::gone;

@@ -23,10 +23,6 @@ ObjectKey key_of(const Value& pod) {
           std::string(wire::string_at(pod, "/metadata/name"))};
 }
 
-std::string first_container(const Value& pod) {
-  return std::string(wire::string_at(pod, "/spec/containers/0/name"));
-}
-
 }  // namespace
 
 // What a container has written; the station's thread writes too.
@@ -337,35 +333,28 @@ std::string LoopbackNode::next_address() {
   return fmt::format("127.{}.{}.{}", 16 + n / (256 * 254), (n / 254) % 256, 1 + n % 254);
 }
 
-Result<CommandOutput> LoopbackNode::exec(const Context& context, const ObjectKey& key,
-                                         const std::string& container,
-                                         const std::vector<std::string>& command) {
-  const auto room = room_of(key);
-  if (!room) return fail(Code::not_found, "pod {} does not run here", key.to_string());
-  // The files follow the Pod as it is now.
-  Result<Value> pod = client_.get(context, kube::types::kPod, key);
-  if (!pod) return pass(pod);
-  const std::string name = container.empty() ? first_container(*pod) : container;
-  const auto environment = room->environments.find(name);
-  if (environment == room->environments.end())
-    return fail(Code::invalid, "container {} is not valid for pod {}", name, key.name);
-  return run_in_container(command, environment->second, files_of(*pod, name));
+Result<std::shared_ptr<LoopbackNode::Room>> LoopbackNode::running(
+    const Value& pod, const std::string& container) const {
+  const ObjectKey key = key_of(pod);
+  std::shared_ptr<Room> room = room_of(key);
+  if (!room || room->uid != wire::string_at(pod, "/metadata/uid"))
+    return fail(Code::not_found, "pod {} does not run on {}", key.to_string(), options_.name);
+  if (!room->journals.contains(container))
+    return fail(Code::invalid, "container {} is not valid for pod {}", container, key.name);
+  return room;
 }
 
-Result<std::string> LoopbackNode::log(const Context& context, const ObjectKey& key,
-                                      const std::string& container) {
-  const auto room = room_of(key);
-  if (!room) return fail(Code::not_found, "pod {} does not run here", key.to_string());
-  std::string name = container;
-  if (name.empty()) {
-    Result<Value> pod = client_.get(context, kube::types::kPod, key);
-    if (!pod) return pass(pod);
-    name = first_container(*pod);
-  }
-  const auto journal = room->journals.find(name);
-  if (journal == room->journals.end())
-    return fail(Code::invalid, "container {} is not valid for pod {}", name, key.name);
-  return journal->second->text();
+Result<CommandOutput> LoopbackNode::exec(const Value& pod, const std::string& container,
+                                         const std::vector<std::string>& command) const {
+  Result<std::shared_ptr<Room>> room = running(pod, container);
+  if (!room) return pass(room);
+  return run_in_container(command, (*room)->environments.at(container), files_of(pod, container));
+}
+
+Result<std::string> LoopbackNode::log(const Value& pod, const std::string& container) const {
+  Result<std::shared_ptr<Room>> room = running(pod, container);
+  if (!room) return pass(room);
+  return (*room)->journals.at(container)->text();
 }
 
 }  // namespace berth::workloads

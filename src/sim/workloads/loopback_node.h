@@ -45,11 +45,12 @@ class LoopbackNode {
   // Events about Pods go there; without it, nowhere. It outlives the node.
   void report_to(kube::EventRecorder& recorder) { recorder_ = &recorder; }
 
-  // An empty container name is the Pod's only one, or its first.
-  Result<CommandOutput> exec(const Context& context, const kube::ObjectKey& pod,
-                             const std::string& container, const std::vector<std::string>& command);
-  Result<std::string> log(const Context& context, const kube::ObjectKey& pod,
-                          const std::string& container);
+  // Runs a command in a container of the Pod, which is as the server has it now: files follow it,
+  // the environment is the one that the container began with.
+  Result<CommandOutput> exec(const wire::Value& pod, const std::string& container,
+                             const std::vector<std::string>& command) const;
+  // What the container has written so far.
+  Result<std::string> log(const wire::Value& pod, const std::string& container) const;
 
  private:
   class Journal;
@@ -70,6 +71,8 @@ class LoopbackNode {
                      const std::string& container, const std::string& pod);
   void close(const kube::ObjectKey& key);
   std::shared_ptr<Room> room_of(const kube::ObjectKey& key) const;
+  // Where it runs, or why it does not.
+  Result<std::shared_ptr<Room>> running(const wire::Value& pod, const std::string& container) const;
   bool is_settled(const kube::Pod& pod, const Room& room) const;
   // False: the Pod has changed meanwhile.
   Result<bool> write_status(const Context& context, const wire::Value& pod, wire::Object status);

@@ -176,20 +176,22 @@ TEST_F(LoopbackNodeTest, FilesFollowThePodAndLogsTellOfConnections) {
       "{fieldPath: metadata.annotations}}]}}]}",
       "{note: before}");
   const Value a = wait_for("a", is_ready);
-  const kube::ObjectKey key{"default", "a"};
-  EXPECT_EQ(node_->exec(context_, key, "", {"cat", "/info/notes"}).value().out, "note=\"before\"");
-  ASSERT_TRUE(
-      client_->patch(context_, kPod, key, kube::PatchType::merge,
-                     Object{{"metadata", Object{{"annotations", Object{{"note", "after"}}}}}}));
-  EXPECT_EQ(node_->exec(context_, key, "room", {"cat", "/info/notes"}).value().out,
-            "note=\"after\"");
-  EXPECT_EQ(node_->exec(context_, key, "room", {"printenv", "IP"}).value().out, at(a, 1).ip + "\n");
+  EXPECT_EQ(node_->exec(a, "room", {"cat", "/info/notes"}).value().out, "note=\"before\"");
+  const Value changed =
+      client_
+          ->patch(context_, kPod, {"default", "a"}, kube::PatchType::merge,
+                  Object{{"metadata", Object{{"annotations", Object{{"note", "after"}}}}}})
+          .value();
+  EXPECT_EQ(node_->exec(changed, "room", {"cat", "/info/notes"}).value().out, "note=\"after\"");
+  EXPECT_EQ(node_->exec(a, "room", {"printenv", "IP"}).value().out, at(a, 1).ip + "\n");
   ASSERT_TRUE(edge::ask_over_tcp(at(a, 8000), "ahoy", kTimeoutMs));
-  const std::string log = node_->log(context_, key, "").value();
+  const std::string log = node_->log(a, "room").value();
   EXPECT_THAT(log, HasSubstr("echo server on tcp 8000\n"));
   EXPECT_THAT(log, HasSubstr("tcp 8000: 127."));
-  EXPECT_EQ(node_->log(context_, key, "nobody").error().code, Code::invalid);
-  EXPECT_EQ(node_->exec(context_, {"default", "none"}, "", {"true"}).error().code, Code::not_found);
+  EXPECT_EQ(node_->log(a, "nobody").error().code, Code::invalid);
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "a"}));
+  ASSERT_TRUE(wait_gone("a"));
+  EXPECT_EQ(node_->exec(a, "room", {"true"}).error().code, Code::not_found);
 }
 
 class SmallNodeTest : public LoopbackNodeTest {
