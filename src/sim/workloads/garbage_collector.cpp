@@ -134,7 +134,7 @@ Result<> GarbageCollector::find_kinds(const Context& context) {
   all_kinds_ = *found;
   std::set<std::string> served;
   for (const kube::ResourceType& type : all_kinds_) {
-    if (type == kube::types::kEvent) continue;  // many, short-lived, and never owned
+    if (type.kind == "Event") continue;  // many, short-lived, and never owned
     served.insert(kind_id(type));
     if (!kinds_.contains(kind_id(type))) watch_kind(type);
   }
