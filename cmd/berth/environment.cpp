@@ -71,6 +71,7 @@ StopOnSignal::StopOnSignal(std::stop_source& stop) : watcher_(new Watcher) {
   sigemptyset(&watcher_->signals);
   sigaddset(&watcher_->signals, SIGINT);
   sigaddset(&watcher_->signals, SIGTERM);
+  sigaddset(&watcher_->signals, SIGHUP);  // the terminal was closed
   // Threads that start later inherit the mask, so the signals reach this descriptor alone.
   pthread_sigmask(SIG_BLOCK, &watcher_->signals, &watcher_->former);
   watcher_->fd = ::signalfd(-1, &watcher_->signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -19,8 +19,8 @@ std::string process_identity();
 // As many file descriptors as the system lets this process have.
 void raise_file_limit();
 
-// Requests a stop when the process is told to end (SIGINT, SIGTERM). A second signal ends it at
-// once. One at a time.
+// Requests a stop when the process is told to end (SIGINT, SIGTERM, SIGHUP). A second signal ends
+// it at once. One at a time.
 class StopOnSignal {
  public:
   explicit StopOnSignal(std::stop_source& stop);

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 #include <charconv>
 #include <map>
+#include <tuple>
 
 namespace berth::workloads {
 namespace {
@@ -97,8 +98,9 @@ class Round {
     const std::int64_t allowed = wanted_ > 0 ? wanted_ + bounds_.max_surge : 0;
     std::int64_t spare = allowed - total();
     // The largest takes what rounding leaves over.
-    std::ranges::stable_sort(running, std::greater{},
-                             [&](const AnyPtr& set) { return size_of(set); });
+    std::ranges::sort(running, std::less{}, [&](const AnyPtr& set) {
+      return std::tuple(-size_of(set), set->meta.created, set->meta.name);
+    });
     const std::int64_t before = total();
     const std::int64_t to_give = spare;
     for (const AnyPtr& set : running) {
@@ -151,7 +153,9 @@ class Round {
     AnyList old;
     std::ranges::copy_if(ours_, std::back_inserter(old),
                          [&](const AnyPtr& set) { return is_old(set) && size_of(set) > 0; });
-    std::ranges::stable_sort(old, std::less{}, [](const AnyPtr& set) { return set->meta.created; });
+    std::ranges::sort(old, std::less{}, [](const AnyPtr& set) {
+      return std::tuple(set->meta.created, set->meta.name);
+    });
     // Pods that do not serve go first: nobody misses them.
     for (const AnyPtr& set : old) {
       const std::int64_t broken = size_of(set) - ready_of(*set);
