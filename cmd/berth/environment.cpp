@@ -1,6 +1,7 @@
 #include "environment.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -52,6 +53,13 @@ std::string process_identity() {
   return fmt::format("{}_{:08x}", host.data(), Random::from_entropy().next() >> 32);
 }
 
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 struct StopOnSignal::Watcher {
   sigset_t signals{};
   sigset_t former{};
@@ -63,6 +71,7 @@ StopOnSignal::StopOnSignal(std::stop_source& stop) : watcher_(new Watcher) {
   sigemptyset(&watcher_->signals);
   sigaddset(&watcher_->signals, SIGINT);
   sigaddset(&watcher_->signals, SIGTERM);
+  sigaddset(&watcher_->signals, SIGHUP);  // the terminal was closed
   // Threads that start later inherit the mask, so the signals reach this descriptor alone.
   pthread_sigmask(SIG_BLOCK, &watcher_->signals, &watcher_->former);
   watcher_->fd = ::signalfd(-1, &watcher_->signals, SFD_CLOEXEC | SFD_NONBLOCK);

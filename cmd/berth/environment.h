@@ -16,8 +16,11 @@ std::string absolute_path(const std::string& path);
 // Host name and a random part.
 std::string process_identity();
 
-// Requests a stop when the process is told to end (SIGINT, SIGTERM). A second signal ends it at
-// once. One at a time.
+// As many file descriptors as the system lets this process have.
+void raise_file_limit();
+
+// Requests a stop when the process is told to end (SIGINT, SIGTERM, SIGHUP). A second signal ends
+// it at once. One at a time.
 class StopOnSignal {
  public:
   explicit StopOnSignal(std::stop_source& stop);

@@ -2,6 +2,8 @@
 
 #include "playground/playground.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
 #include <cstdio>
@@ -22,50 +24,112 @@ struct Flags {
   Output output = Output::text;
 };
 
-void greet(const playground::Playground& play, Output output) {
-  const std::string& path = play.kubeconfig_path();
-  if (output == Output::json) {
-    std::puts(wire::to_json(wire::Object{{"kubeconfig", path}}).c_str());
-  } else {
-    std::printf(
-        "The playground is up. In another terminal:\n\n"
-        "  export KUBECONFIG=%s\n"
-        "  kubectl apply -f examples/first-room.yaml\n"
-        "  kubectl -n games get pod room-0 -o yaml   # its address is in the annotations\n\n"
-        "Ctrl-C stops it; nothing is left behind.\n",
-        path.c_str());
-  }
+std::string greeting(const playground::Playground& play) {
+  return fmt::format(
+      "The playground is up. In another terminal:\n\n"
+      "  export KUBECONFIG={}\n"
+      "  kubectl apply -f examples/first-room.yaml\n"
+      "  kubectl -n games get pods -o wide\n"
+      "  kubectl -n games logs room-0\n\n"
+      "docs/playground.md goes on from there. Ctrl-C stops it; nothing is left behind.\n\n",
+      play.kubeconfig_path());
+}
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
-// One line for each room that is new or changed.
-Result<> watch_rooms(playground::Playground& play, const Context& context, Output output) {
-  constexpr Duration kLookAgain = std::chrono::milliseconds{250};
-  std::map<std::string, std::string> shown;
-  while (sleep_for(context.tasks, kLookAgain, context.stop)) {
-    Result<std::vector<playground::Room>> rooms = play.rooms(context);
-    if (!rooms && rooms.error().code == Code::stopped) break;
-    if (!rooms) return pass(rooms);
-    for (const playground::Room& room : *rooms) {
-      const std::string line = fmt::format("{:24} {:24} {}", room.pod, room.address, room.status);
-      if (shown[room.pod] == line) continue;
-      shown[room.pod] = line;
-      if (output == Output::json) {
-        std::puts(
-            wire::to_json(
-                wire::Object{{"pod", room.pod}, {"address", room.address}, {"status", room.status}})
-                .c_str());
-      } else {
-        std::puts(line.c_str());
-      }
-      std::fflush(stdout);
-    }
+// The whole screen anew whenever something has changed.
+class Screen {
+ public:
+  explicit Screen(std::string head) : head_(std::move(head)) { draw(""); }
+  void show(const playground::Overview& overview) {
+    std::string table = to_table(overview);
+    if (table != shown_) draw(std::move(table));
   }
+
+ private:
+  void draw(std::string table) {
+    constexpr const char* kClear = "\x1b[H\x1b[2J";
+    print(kClear + head_ + table);
+    shown_ = std::move(table);
+  }
+
+  const std::string head_;
+  std::string shown_;
+};
+
+// One line for each Pod or Service that is new, changed or gone, for logs and programs.
+class Lines {
+ public:
+  Lines(const playground::Playground& play, Output output) : output_(output) {
+    print(output == Output::json
+              ? wire::to_json(wire::Object{{"kubeconfig", play.kubeconfig_path()}}) + "\n"
+              : greeting(play));
+  }
+  void show(const playground::Overview& overview) {
+    std::map<std::string, std::string> now;
+    for (const playground::PodRow& pod : overview.pods) now["pod " + pod.pod] = line_of(pod);
+    for (const playground::ServiceRow& service : overview.services)
+      now["service " + service.service] = line_of(service);
+    for (const auto& [name, line] : now) {
+      const auto known = shown_.find(name);
+      if (known == shown_.end() || known->second != line) print(line + "\n");
+    }
+    for (const auto& [name, line] : shown_) {
+      if (!now.contains(name)) print(gone(name) + "\n");
+    }
+    shown_ = std::move(now);
+  }
+
+ private:
+  std::string line_of(const playground::PodRow& pod) const {
+    if (output_ == Output::json) {
+      return wire::to_json(wire::Object{{"pod", pod.pod},
+                                        {"ready", pod.ready},
+                                        {"status", pod.status},
+                                        {"ip", pod.ip},
+                                        {"room", pod.room}});
+    }
+    return fmt::format("pod {:32} {:5} {:12} {:15} {}", pod.pod, pod.ready, pod.status, pod.ip,
+                       pod.room);
+  }
+  std::string line_of(const playground::ServiceRow& service) const {
+    if (output_ == Output::json) {
+      return wire::to_json(wire::Object{{"service", service.service},
+                                        {"type", service.type},
+                                        {"clusterIP", service.cluster_ip},
+                                        {"externalIP", service.external_ip},
+                                        {"ports", service.ports}});
+    }
+    return fmt::format("service {:28} {:12} {:15} {:15} {}", service.service, service.type,
+                       service.cluster_ip, service.external_ip, service.ports);
+  }
+  std::string gone(const std::string& name) const {
+    return output_ == Output::json ? wire::to_json(wire::Object{{"gone", name}})
+                                   : name + " is gone";
+  }
+
+  const Output output_;
+  std::map<std::string, std::string> shown_;
+};
+
+template <class Display>
+Result<> watch(playground::Playground& play, const Context& context, Display display) {
+  constexpr Duration kLookAgain = std::chrono::milliseconds{250};
+  do {
+    Result<playground::Overview> overview = play.overview(context);
+    if (!overview && overview.error().code == Code::stopped) break;
+    if (!overview) return pass(overview);
+    display.show(*overview);
+  } while (sleep_for(context.tasks, kLookAgain, context.stop));
   return {};
 }
 
 Result<> run_playground(const Flags& flags) {
   set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
+  raise_file_limit();              // each port of a Pod is a socket
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
@@ -73,15 +137,21 @@ Result<> run_playground(const Flags& flags) {
   Result<std::unique_ptr<playground::Playground>> play = playground::Playground::start(
       context, {.kubeconfig_path = absolute_path(flags.kubeconfig), .api_port = flags.port});
   if (!play) return pass(play);
-  greet(**play, flags.output);
-  return watch_rooms(**play, context, flags.output);
+  const bool terminal = flags.output == Output::text && ::isatty(STDOUT_FILENO) == 1;
+  Result<> watched = terminal ? watch(**play, context, Screen(greeting(**play)))
+                              : watch(**play, context, Lines(**play, flags.output));
+  play->reset();
+  if (watched && flags.output == Output::text) print("\nstopped, nothing left behind\n");
+  return watched;
 }
 
 }  // namespace
 
 void add_playground(CLI::App& root, Run& run) {
   CLI::App* command = root.add_subcommand(
-      "playground", "API server, controller, load balancer and Pods on loopback.");
+      "playground",
+      "A cluster to try things on: API server, workload controllers, Berth, its load balancer and "
+      "Pods that answer, all in this process and on loopback. See docs/playground.md.");
   const auto flags = std::make_shared<Flags>();
   command->add_option("--kubeconfig", flags->kubeconfig,
                       "Where to write the kubeconfig for kubectl.");

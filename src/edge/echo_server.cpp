@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <map>
 
-#include "edge/event_loop.h"
+#include "edge/echo_station.h"
+#include "edge/socket.h"
 
 namespace berth::edge {
 namespace {
@@ -18,67 +18,9 @@ constexpr std::size_t kEchoBuffer = 64u << 10;
 
 }  // namespace
 
-class EchoServer::Impl {
- public:
-  Impl(Fd listener, std::string greeting)
-      : listener_(std::move(listener)), greeting_(std::move(greeting)) {}
-
-  Result<> start() {
-    Result<std::unique_ptr<EventLoop>> loop = EventLoop::start("echo");
-    if (!loop) return pass(loop);
-    loop_ = std::move(*loop);
-    loop_->post([this] {
-      loop_->watch(listener_.get(), EventLoop::kReadable, [this](std::uint32_t) { accept_all(); });
-    });
-    return {};
-  }
-
- private:
-  struct Peer {
-    Fd fd;
-    std::string outgoing;
-    bool ended = false;
-  };
-
-  void accept_all() {
-    for (Fd fd = accept_tcp(listener_); fd.valid(); fd = accept_tcp(listener_)) {
-      const int raw = fd.get();
-      peers_.insert_or_assign(raw, Peer{std::move(fd), greeting_});
-      const std::uint32_t events = EventLoop::kReadable | EventLoop::kWritable;
-      if (!loop_->watch(raw, events, [this, raw](std::uint32_t seen) { on_events(raw, seen); }))
-        peers_.erase(raw);
-    }
-  }
-
-  void on_events(int raw, std::uint32_t events) {
-    Peer& peer = peers_.at(raw);
-    if (!peer.ended && peer.outgoing.empty() && (events & EventLoop::kReadable)) {
-      std::array<char, kEchoBuffer> buffer;
-      const ssize_t n = ::recv(raw, buffer.data(), buffer.size(), 0);
-      if (n > 0) peer.outgoing.assign(buffer.data(), static_cast<std::size_t>(n));
-      if (n == 0) peer.ended = true;
-    }
-    bool broken = events & EventLoop::kFailed;
-    while (!broken && !peer.outgoing.empty()) {
-      const ssize_t n = ::send(raw, peer.outgoing.data(), peer.outgoing.size(), MSG_NOSIGNAL);
-      if (n < 0) {
-        broken = errno != EAGAIN && errno != EINTR;
-        break;
-      }
-      peer.outgoing.erase(0, static_cast<std::size_t>(n));
-    }
-    if (broken || (peer.ended && peer.outgoing.empty())) {
-      loop_->forget(raw);
-      peers_.erase(raw);
-      return;
-    }
-    loop_->change(raw, peer.outgoing.empty() ? EventLoop::kReadable : EventLoop::kWritable);
-  }
-
-  Fd listener_;
-  const std::string greeting_;
-  std::map<int, Peer> peers_;
-  std::unique_ptr<EventLoop> loop_;  // last: its thread uses the others
+struct EchoServer::Impl {
+  std::unique_ptr<EchoStation> station;
+  std::unique_ptr<EchoStation::Place> place;  // last: closed first
 };
 
 EchoServer::EchoServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -86,11 +28,13 @@ EchoServer::~EchoServer() = default;
 
 Result<std::unique_ptr<EchoServer>> EchoServer::start(const model::Target& at,
                                                       std::string greeting) {
-  Result<Fd> listener = listen_tcp(at);
-  if (!listener) return pass(listener);
-  auto impl = std::make_unique<Impl>(std::move(*listener), std::move(greeting));
-  if (Result<> started = impl->start(); !started) return pass(started);
-  return std::unique_ptr<EchoServer>(new EchoServer(std::move(impl)));
+  Result<std::unique_ptr<EchoStation>> station = EchoStation::start();
+  if (!station) return pass(station);
+  Result<std::unique_ptr<EchoStation::Place>> place =
+      (*station)->open({.at = at, .greeting = std::move(greeting)});
+  if (!place) return pass(place);
+  return std::unique_ptr<EchoServer>(
+      new EchoServer(std::make_unique<Impl>(Impl{std::move(*station), std::move(*place)})));
 }
 
 namespace {
@@ -137,6 +81,20 @@ Result<std::string> ask_over_tcp(const model::Target& to, std::string_view text,
       return fail(Code::unavailable, "{}: {}", model::to_string(to), std::strerror(errno));
     if (n > 0) answer.append(buffer.data(), static_cast<std::size_t>(n));
   }
+}
+
+Result<std::string> ask_over_udp(const model::Target& to, std::string_view text, int timeout_ms) {
+  const auto until = Clock::now() + std::chrono::milliseconds{timeout_ms};
+  Result<Fd> fd = connect_udp(to);
+  if (!fd) return pass(fd);
+  if (::send(fd->get(), text.data(), text.size(), MSG_NOSIGNAL) < 0)
+    return fail(Code::unavailable, "{}: {}", model::to_string(to), std::strerror(errno));
+  if (!wait_for(*fd, POLLIN, until))
+    return fail(Code::timeout, "no answer from {} in {} ms", model::to_string(to), timeout_ms);
+  std::array<char, kEchoBuffer> buffer;
+  const ssize_t n = ::recv(fd->get(), buffer.data(), buffer.size(), 0);
+  if (n < 0) return fail(Code::unavailable, "{}: {}", model::to_string(to), std::strerror(errno));
+  return std::string(buffer.data(), static_cast<std::size_t>(n));
 }
 
 }  // namespace berth::edge

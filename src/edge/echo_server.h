@@ -17,7 +17,7 @@ class EchoServer {
   ~EchoServer();
 
  private:
-  class Impl;
+  struct Impl;
   explicit EchoServer(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
@@ -25,5 +25,7 @@ class EchoServer {
 // Connects, sends the text, ends its half, and returns everything that comes back. Blocks for at
 // most the timeout.
 Result<std::string> ask_over_tcp(const model::Target& to, std::string_view text, int timeout_ms);
+// Sends one datagram and returns the one that comes back.
+Result<std::string> ask_over_udp(const model::Target& to, std::string_view text, int timeout_ms);
 
 }  // namespace berth::edge

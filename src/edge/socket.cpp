@@ -1,11 +1,13 @@
 #include "edge/socket.h"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -79,6 +81,39 @@ Fd accept_tcp(const Fd& listener) {
   const int on = 1;
   if (fd.valid()) ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   return fd;
+}
+
+Result<Fd> bind_udp(const model::Target& at) {
+  Result<Address> address = address_of(at);
+  if (!address) return pass(address);
+  Fd fd(::socket(address->get()->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return system_error(at, "cannot open a socket for", errno);
+  if (::bind(fd.get(), address->get(), address->length) != 0)
+    return system_error(at, "cannot bind", errno);
+  return fd;
+}
+
+Result<Fd> connect_udp(const model::Target& to) {
+  Result<Address> address = address_of(to);
+  if (!address) return pass(address);
+  Fd fd(::socket(address->get()->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return system_error(to, "cannot open a socket for", errno);
+  if (::connect(fd.get(), address->get(), address->length) != 0)
+    return system_error(to, "cannot connect to", errno);
+  return fd;
+}
+
+std::string peer_of(const Fd& fd) {
+  sockaddr_storage storage{};
+  socklen_t length = sizeof storage;
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getpeername(fd.get(), address, &length) != 0) return {};
+  if (::getnameinfo(address, length, host.data(), host.size(), port.data(), port.size(),
+                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+    return {};
+  return fmt::format("{}:{}", host.data(), port.data());
 }
 
 int pending_error(const Fd& fd) {

@@ -4,15 +4,17 @@
 
 #include <boost/json.hpp>
 
-#include "api/pod_ports.h"
 #include "app/serve.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "edge/tcp_forwarder.h"
 #include "kube/client/client.h"
+#include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
 #include "net/curl_transport.h"
+#include "playground/game_stateful_set.h"
 #include "sim/kube/https_frontend.h"
+#include "sim/workloads/controllers.h"
 #include "sim/workloads/loopback_node.h"
 #include "wire/yaml.h"
 
@@ -23,25 +25,9 @@ using wire::Value;
 
 constexpr Duration kStartTimeout = std::chrono::seconds{30};
 constexpr Duration kPoll = std::chrono::milliseconds{10};
+// Nobody waits for work that a playground leaves undone.
+constexpr Duration kDrain = std::chrono::seconds{2};
 constexpr mode_t kOwnerOnly = 0600;  // it has a private key in it
-
-std::string annotation(const Value& pod, std::string_view key) {
-  return std::string(
-      wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key)));
-}
-
-Room room_of(const Value& pod) {
-  Room room{.pod = fmt::format("{}/{}", wire::string_at(pod, "/metadata/namespace"),
-                               wire::string_at(pod, "/metadata/name")),
-            .address = {},
-            .status = annotation(pod, api::kBindStatusAnnotation)};
-  const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
-  if (bindings && !bindings->empty()) {
-    room.address =
-        model::to_string(model::Target{bindings->front().address, bindings->front().port});
-  }
-  return room;
-}
 
 // "PortPool" of "networkextension.../v1" is served under "portpools": good for the kinds of a
 // playground's examples.
@@ -63,10 +49,16 @@ kube::ResourceType type_of(const Value& document) {
 class Playground::Impl {
  public:
   Impl(Tasks& tasks, Options options)
-      : tasks_(tasks), options_(std::move(options)), node_manager_() {}
+      : tasks_(tasks), options_(std::move(options)), node_manager_({.drain = kDrain}) {}
 
   ~Impl() {
+    // All of them are told before one is waited for.
+    for (const auto* task : {&workloads_task_, &node_task_, &node_events_task_, &app_task_}) {
+      if (*task) (*task)->request_stop();
+    }
+    workloads_task_.reset();
     node_task_.reset();
+    node_events_task_.reset();
     app_task_.reset();
     if (!options_.kubeconfig_path.empty()) (void)::unlink(options_.kubeconfig_path.c_str());
   }
@@ -76,6 +68,9 @@ class Playground::Impl {
       if (Result<> up = start_api_server(); !up) return up;
     }
     if (Result<> connected = connect(); !connected) return connected;
+    if (api_ || options_.bring_workloads) {
+      if (Result<> up = start_workloads(context.within(kStartTimeout)); !up) return up;
+    }
     if (Result<> up = start_controller(); !up) return up;
     start_node();
     return wait_until_ready(context.within(kStartTimeout));
@@ -115,33 +110,55 @@ class Playground::Impl {
     config_.user.user = "admin";
     app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_, *edge_,
                                       Random::from_entropy());
-    app_task_ = tasks_.spawn("berth", [this](std::stop_token stop) {
-      const Context context{.tasks = tasks_, .stop = std::move(stop)};
-      if (const Result<> ran = app::serve(*app_, config_, context); !ran) {
-        log_error("the controller ended", {{"error", ran.error().to_string()}});
-      }
-    });
+    app_task_ =
+        spawn("controller", [this](const Context& own) { return app::serve(*app_, config_, own); });
+    return {};
+  }
+
+  Result<> start_workloads(const Context& context) {
+    Result<Value> definition = wire::parse_yaml(kGameStatefulSetDefinition);
+    if (!definition) return pass(definition);
+    Result<Value> made =
+        client_->create(context, kube::types::kCustomResourceDefinition, *definition);
+    if (!made && made.error().code != Code::already_exists) return pass(made);
+    workloads_ = std::make_unique<workloads::Controllers>(
+        tasks_, *client_, Random::from_entropy(),
+        workloads::ControllersOptions{.game_stateful_sets = true});
+    workloads_task_ =
+        spawn("workloads", [this](const Context& own) { return workloads_->run(own); });
     return {};
   }
 
   void start_node() {
     node_ = std::make_unique<workloads::LoopbackNode>(tasks_, *client_, Random::from_entropy());
     node_->add_to(node_manager_);
-    node_task_ = tasks_.spawn("node", [this](std::stop_token stop) {
+    node_events_ = std::make_unique<kube::EventRecorder>(tasks_, *client_, "loopback", registry_);
+    node_->report_to(*node_events_);
+    node_events_task_ = spawn("node events", [this](const Context& own) {
+      node_events_->write_all(own);
+      return Result<>{};
+    });
+    node_task_ = spawn("node", [this](const Context& own) { return node_manager_.run(own); });
+  }
+
+  // A part that runs until it is stopped; when it fails, that is for the log.
+  std::unique_ptr<Task> spawn(std::string name, std::function<Result<>(const Context&)> run) {
+    return tasks_.spawn(name, [this, name, run = std::move(run)](std::stop_token stop) {
       const Context context{.tasks = tasks_, .stop = std::move(stop)};
-      if (const Result<> ran = node_manager_.run(context); !ran) {
-        log_error("the node ended", {{"error", ran.error().to_string()}});
-      }
+      if (const Result<> ran = run(context); !ran)
+        log_error("a part of the playground ended",
+                  {{"part", name}, {"error", ran.error().to_string()}});
     });
   }
 
-  // The webhook configuration comes last: once it is there, Pods are admitted.
+  // The webhook configuration comes last of the controller: once it is there, Pods are admitted.
   Result<> wait_until_ready(const Context& context) {
     for (;;) {
       const auto found =
           client_->get(context, kube::types::kMutatingWebhookConfiguration, {"", "berth"});
-      if (found) return {};
-      if (found.error().code != Code::not_found) return fail(found.error());
+      const bool others = node_manager_.leading() && (!workloads_ || workloads_->ready());
+      if (found && others) return {};
+      if (!found && found.error().code != Code::not_found) return fail(found.error());
       if (!sleep_for(tasks_, kPoll, context.stop) || context.expired())
         return fail(context.end_error());
     }
@@ -156,9 +173,14 @@ class Playground::Impl {
   std::unique_ptr<edge::TcpForwarder> edge_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
+  metrics::Registry registry_;
+  std::unique_ptr<workloads::Controllers> workloads_;
+  std::unique_ptr<kube::EventRecorder> node_events_;
   kube::Manager node_manager_;
   std::unique_ptr<workloads::LoopbackNode> node_;
   std::unique_ptr<Task> app_task_;
+  std::unique_ptr<Task> workloads_task_;
+  std::unique_ptr<Task> node_events_task_;
   std::unique_ptr<Task> node_task_;
 };
 
@@ -188,9 +210,20 @@ Result<std::vector<Room>> Playground::rooms(const Context& context) {
   if (!pods) return pass(pods);
   std::vector<Room> rooms;
   for (const Value& pod : pods->items) {
-    if (!annotation(pod, api::kPortPoolsAnnotation).empty()) rooms.push_back(room_of(pod));
+    if (wants_room(pod)) rooms.push_back(room_of(pod));
   }
   return rooms;
+}
+
+Result<Overview> Playground::overview(const Context& context) {
+  Overview out;
+  Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
+  if (!pods) return pass(pods);
+  for (const Value& pod : pods->items) out.pods.push_back(pod_row(pod));
+  Result<kube::ListPage> services = impl_->client().list_all(context, kube::types::kService);
+  if (!services) return pass(services);
+  for (const Value& service : services->items) out.services.push_back(service_row(service));
+  return out;
 }
 
 Result<Room> Playground::wait_for_room(const Context& context, const std::string& pod) {

@@ -1,5 +1,6 @@
 // Everything in one process, on loopback, without root and without a cluster: the embedded API
-// server, the controller, the edge load balancer, and a node whose Pods answer.
+// server, workload controllers, the controller, the edge load balancer, and a node whose Pods
+// answer.
 //
 // Owned by a command or a test. The destructor stops all parts and removes the kubeconfig file.
 #pragma once
@@ -9,6 +10,7 @@
 #include <string>
 
 #include "base/context.h"
+#include "playground/overview.h"
 #include "wire/value.h"
 
 namespace berth::playground {
@@ -16,15 +18,10 @@ namespace berth::playground {
 struct Options {
   // Use this cluster instead of the embedded server: its API server must reach loopback.
   std::string cluster_kubeconfig{};
+  // That cluster is an API server alone: bring the workload controllers too, as for our own.
+  bool bring_workloads = false;
   std::string kubeconfig_path{};  // where the kubeconfig for kubectl is written
   std::uint16_t api_port = 0;     // 0: any free one
-};
-
-// A room, as a person at the keyboard wants to know it.
-struct Room {
-  std::string pod;      // namespace/name
-  std::string address;  // "127.76.87.120:30004"; empty until it has one
-  std::string status;   // Ready or NotReady
 };
 
 class Playground {
@@ -39,6 +36,8 @@ class Playground {
   Result<> create(const Context& context, std::string_view yaml);
   // Pods that asked for a port.
   Result<std::vector<Room>> rooms(const Context& context);
+  // All Pods and Services.
+  Result<Overview> overview(const Context& context);
   // Waits until the Pod's port leads to it.
   Result<Room> wait_for_room(const Context& context, const std::string& pod);
 

@@ -54,6 +54,7 @@ constexpr Row kBuiltIn[] = {
     {"apps", "v1", "deployments", "Deployment", "deploy", kWorkload},
     {"apps", "v1", "replicasets", "ReplicaSet", "rs", kWorkload},
     {"apps", "v1", "statefulsets", "StatefulSet", "sts", kWorkload},
+    {"apps", "v1", "controllerrevisions", "ControllerRevision", "", 0},
     {kNetworking, "v1", "ingresses", "Ingress", "ing", kStatus | kGeneration | kCreateOnPut},
     {kNetworking, "v1", "ingressclasses", "IngressClass", "", kCluster | kGeneration},
     {kAdmission, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", "", kHook},

@@ -1,0 +1,119 @@
+#include "playground/overview.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+
+#include "api/pod_ports.h"
+#include "model/port.h"
+
+namespace berth::playground {
+namespace {
+
+using wire::Array;
+using wire::Value;
+
+constexpr std::size_t kColumns = 5;
+using Row = std::array<std::string, kColumns>;
+
+std::string annotation(const Value& object, std::string_view key) {
+  return std::string(
+      wire::string_at(object, "/metadata/annotations/" + wire::escape_pointer_step(key)));
+}
+
+std::string name_of(const Value& object) {
+  return fmt::format("{}/{}", wire::string_at(object, "/metadata/namespace"),
+                     wire::string_at(object, "/metadata/name"));
+}
+
+std::string status_of(const Value& pod) {
+  if (!wire::string_at(pod, "/metadata/deletionTimestamp").empty()) return "Terminating";
+  const std::string_view waiting =
+      wire::string_at(pod, "/status/containerStatuses/0/state/waiting/reason");
+  return std::string(waiting.empty() ? wire::string_at(pod, "/status/phase") : waiting);
+}
+
+std::string joined_ports(const Value& service) {
+  std::string out;
+  const Array* ports = wire::array_at(service, "/spec/ports");
+  for (const Value& port : ports == nullptr ? Array{} : *ports) {
+    if (!out.empty()) out += ',';
+    out += std::to_string(wire::int_at(port, "/port").value_or(0));
+    if (const auto node = wire::int_at(port, "/nodePort")) out += ":" + std::to_string(*node);
+    out += fmt::format("/{}", wire::string_at(port, "/protocol"));
+  }
+  return out;
+}
+
+void append_table(std::string& out, const std::vector<Row>& rows) {
+  if (rows.size() < 2) return;  // the heading alone
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  if (!out.empty()) out += '\n';
+  for (const Row& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}   ", row[i], widths[i]);
+    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
+  }
+}
+
+}  // namespace
+
+bool wants_room(const Value& pod) { return !annotation(pod, api::kPortPoolsAnnotation).empty(); }
+
+Room room_of(const Value& pod) {
+  Room room{
+      .pod = name_of(pod), .address = {}, .status = annotation(pod, api::kBindStatusAnnotation)};
+  const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
+  if (bindings && !bindings->empty()) {
+    room.address =
+        model::to_string(model::Target{bindings->front().address, bindings->front().port});
+  }
+  return room;
+}
+
+PodRow pod_row(const Value& pod) {
+  const Array* containers = wire::array_at(pod, "/spec/containers");
+  const Array* statuses = wire::array_at(pod, "/status/containerStatuses");
+  const auto ready =
+      statuses == nullptr ? 0 : std::ranges::count_if(*statuses, [](const Value& one) {
+        return wire::bool_at(one, "/ready").value_or(false);
+      });
+  const Room room = room_of(pod);
+  const bool leads = room.address.empty() || room.status == "Ready";
+  return {.pod = name_of(pod),
+          .ready = fmt::format("{}/{}", ready, containers == nullptr ? 0 : containers->size()),
+          .status = status_of(pod),
+          .ip = std::string(wire::string_at(pod, "/status/podIP")),
+          .room = leads ? room.address : fmt::format("{} ({})", room.address, room.status)};
+}
+
+ServiceRow service_row(const Value& service) {
+  const std::string type(wire::string_at(service, "/spec/type"));
+  std::string external(wire::string_at(service, "/status/loadBalancer/ingress/0/ip"));
+  if (external.empty())
+    external = wire::string_at(service, "/status/loadBalancer/ingress/0/hostname");
+  if (external.empty()) external = type == "LoadBalancer" ? "<pending>" : "<none>";
+  return {.service = name_of(service),
+          .type = type,
+          .cluster_ip = std::string(wire::string_at(service, "/spec/clusterIP")),
+          .external_ip = std::move(external),
+          .ports = joined_ports(service)};
+}
+
+std::string to_table(const Overview& overview) {
+  std::vector<Row> pods{{"POD", "READY", "STATUS", "IP", "ROOM"}};
+  for (const PodRow& row : overview.pods)
+    pods.push_back({row.pod, row.ready, row.status, row.ip, row.room});
+  std::vector<Row> services{{"SERVICE", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORTS"}};
+  for (const ServiceRow& row : overview.services)
+    services.push_back({row.service, row.type, row.cluster_ip, row.external_ip, row.ports});
+  std::string out;
+  append_table(out, pods);
+  append_table(out, services);
+  return out;
+}
+
+}  // namespace berth::playground

@@ -1,0 +1,221 @@
+// The node with real sockets, on the embedded API server behind HTTPS.
+#include "sim/workloads/loopback_node.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+
+#include "base/threads.h"
+#include "edge/echo_server.h"
+#include "kube/client/config.h"
+#include "net/curl_transport.h"
+#include "sim/kube/https_frontend.h"
+#include "sim/workloads/any_object.h"
+#include "wire/yaml.h"
+
+namespace berth::workloads {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::types::kPod;
+using ::testing::HasSubstr;
+using wire::Object;
+using wire::Value;
+
+constexpr int kTimeoutMs = 20'000;
+constexpr Duration kPatience = 20s;
+
+class LoopbackNodeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto api = sim::kube::HttpsFrontend::start(tasks_, {});
+    ASSERT_TRUE(api) << api.error().to_string();
+    api_ = std::move(*api);
+    const auto tls = std::make_shared<net::TlsSettings>();
+    tls->ca_pem = api_->ca_pem();
+    client_ =
+        std::make_unique<kube::Client>(transport_, kube::fixed_config(api_->url(), {.tls = tls}));
+    node_ = std::make_unique<LoopbackNode>(tasks_, *client_, Random(7), options());
+    node_->add_to(manager_);
+    running_ = tasks_.spawn("node", [this](std::stop_token stop) {
+      const Result<> ran = manager_.run({.tasks = tasks_, .stop = std::move(stop)});
+      EXPECT_TRUE(ran) << ran.error().to_string();
+    });
+  }
+  void TearDown() override {
+    running_.reset();
+    node_.reset();
+  }
+  virtual NodeOptions options() { return {}; }
+
+  Value create(const std::string& name, const std::string& spec,
+               const std::string& annotations = "{}") {
+    const Value object =
+        wire::parse_yaml(fmt::format("apiVersion: v1\nkind: Pod\nmetadata: {{name: {}, namespace: "
+                                     "default, annotations: {}}}\nspec: {}\n",
+                                     name, annotations, spec))
+            .value();
+    const Result<Value> made = client_->create(context_, kPod, object);
+    EXPECT_TRUE(made) << made.error().to_string();
+    return made.value_or(Value());
+  }
+  // The Pod, once it is so.
+  template <class Condition>
+  Value wait_for(const std::string& name, Condition condition) {
+    const Context patience = context_.within(kPatience);
+    Value last;
+    while (!patience.expired()) {
+      Result<Value> pod = client_->get(patience, kPod, {"default", name});
+      if (pod && condition(*pod)) return *pod;
+      if (pod) last = *pod;
+      (void)sleep_for(tasks_, 10ms, {});
+    }
+    ADD_FAILURE() << name << " stays " << wire::to_json(last);
+    return last;
+  }
+  static bool is_ready(const Value& pod) {
+    const Value* ready = find_condition(array_or_empty(pod, "/status/conditions"), "Ready");
+    return ready && wire::string_at(*ready, "/status") == "True";
+  }
+  bool wait_gone(const std::string& name) {
+    const Context patience = context_.within(kPatience);
+    while (!patience.expired()) {
+      const auto pod = client_->get(patience, kPod, {"default", name});
+      if (!pod && pod.error().code == Code::not_found) return true;
+      (void)sleep_for(tasks_, 10ms, {});
+    }
+    return false;
+  }
+  static model::Target at(const Value& pod, model::Port port) {
+    return {std::string(wire::string_at(pod, "/status/podIP")), port};
+  }
+
+  ThreadTasks tasks_;
+  const Context context_{.tasks = tasks_};
+  net::CurlTransport transport_;
+  std::unique_ptr<sim::kube::HttpsFrontend> api_;
+  std::unique_ptr<kube::Client> client_;
+  kube::Manager manager_;
+  std::unique_ptr<LoopbackNode> node_;
+  std::unique_ptr<Task> running_;
+};
+
+const char* const kBothProtocols =
+    "{containers: [{name: room, image: 'x:1', ports: [{containerPort: 8000}, {containerPort: 8000, "
+    "protocol: UDP}]}]}";
+
+TEST_F(LoopbackNodeTest, PodsAnswerOnAddressesOfTheirOwn) {
+  create("a", kBothProtocols);
+  create("b", kBothProtocols);
+  const Value a = wait_for("a", is_ready);
+  const Value b = wait_for("b", is_ready);
+  EXPECT_NE(at(a, 1).ip, at(b, 1).ip);
+  EXPECT_EQ(wire::string_at(a, "/spec/nodeName"), "loopback");
+  EXPECT_EQ(edge::ask_over_tcp(at(a, 8000), "ahoy", kTimeoutMs).value(), "this is default/a\nahoy");
+  EXPECT_EQ(edge::ask_over_tcp(at(b, 8000), "ahoy", kTimeoutMs).value(), "this is default/b\nahoy");
+  EXPECT_EQ(edge::ask_over_udp(at(b, 8000), "ahoy", kTimeoutMs).value(), "ahoy");
+  const Value node = client_->get(context_, kube::types::kNode, {"", "loopback"}).value();
+  EXPECT_EQ(wire::string_at(node, "/status/addresses/0/address"), "127.0.0.1");
+}
+
+TEST_F(LoopbackNodeTest, GatesHoldReadyBack) {
+  create("gated",
+         "{containers: [{name: room, image: 'x:1'}], readinessGates: [{conditionType: lb}]}");
+  const Value waiting = wait_for(
+      "gated", [](const Value& pod) { return wire::string_at(pod, "/status/phase") == "Running"; });
+  EXPECT_FALSE(is_ready(waiting));
+  const Result<Value> opened =
+      client_->patch(context_, kPod, {"default", "gated"}, kube::PatchType::json,
+                     wire::Array{Object{{"op", "add"},
+                                        {"path", "/status/conditions/-"},
+                                        {"value", Object{{"type", "lb"}, {"status", "True"}}}}},
+                     {.subresource = "status"});
+  ASSERT_TRUE(opened) << opened.error().to_string();
+  wait_for("gated", is_ready);
+}
+
+TEST_F(LoopbackNodeTest, ADeletedPodEndsAndItsSocketsClose) {
+  create("a", kBothProtocols);
+  const Value a = wait_for("a", is_ready);
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "a"}));
+  EXPECT_TRUE(wait_gone("a"));
+  EXPECT_FALSE(edge::ask_over_tcp(at(a, 8000), "ahoy", kTimeoutMs));
+}
+
+TEST_F(LoopbackNodeTest, AHostPortIsGivenOnceAndWaitedFor) {
+  const auto port = static_cast<model::Port>(23000 + ::getpid() % 2000);
+  const std::string spec = fmt::format(
+      "{{containers: [{{name: room, image: 'x:1', ports: [{{containerPort: 8000, hostPort: "
+      "{}}}]}}]}}",
+      port);
+  create("first", spec);
+  wait_for("first", is_ready);
+  EXPECT_EQ(edge::ask_over_tcp({"127.0.0.1", port}, "ahoy", kTimeoutMs).value(),
+            "this is default/first\nahoy");
+  create("second", spec);
+  const Value second = wait_for("second", [](const Value& pod) {
+    return find_condition(array_or_empty(pod, "/status/conditions"), "PodScheduled") != nullptr;
+  });
+  EXPECT_EQ(wire::string_at(second, "/status/phase"), "Pending");
+  EXPECT_THAT(wire::to_json(*wire::find(second, "/status/conditions")),
+              HasSubstr("didn't have free ports for the requested pod ports"));
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "first"}));
+  wait_for("second", is_ready);
+  EXPECT_EQ(edge::ask_over_tcp({"127.0.0.1", port}, "ahoy", kTimeoutMs).value(),
+            "this is default/second\nahoy");
+}
+
+TEST_F(LoopbackNodeTest, FilesFollowThePodAndLogsTellOfConnections) {
+  create(
+      "a",
+      "{containers: [{name: room, image: 'x:1', ports: [{containerPort: 8000}], env: [{name: IP, "
+      "valueFrom: {fieldRef: {fieldPath: status.podIP}}}], volumeMounts: [{name: info, mountPath: "
+      "/info}]}], volumes: [{name: info, downwardAPI: {items: [{path: notes, fieldRef: "
+      "{fieldPath: metadata.annotations}}]}}]}",
+      "{note: before}");
+  const Value a = wait_for("a", is_ready);
+  EXPECT_EQ(node_->exec(a, "room", {"cat", "/info/notes"}).value().out, "note=\"before\"");
+  const Value changed =
+      client_
+          ->patch(context_, kPod, {"default", "a"}, kube::PatchType::merge,
+                  Object{{"metadata", Object{{"annotations", Object{{"note", "after"}}}}}})
+          .value();
+  EXPECT_EQ(node_->exec(changed, "room", {"cat", "/info/notes"}).value().out, "note=\"after\"");
+  EXPECT_EQ(node_->exec(a, "room", {"printenv", "IP"}).value().out, at(a, 1).ip + "\n");
+  ASSERT_TRUE(edge::ask_over_tcp(at(a, 8000), "ahoy", kTimeoutMs));
+  const std::string log = node_->log(a, "room").value();
+  EXPECT_THAT(log, HasSubstr("echo server on tcp 8000\n"));
+  EXPECT_THAT(log, HasSubstr("tcp 8000: 127."));
+  EXPECT_EQ(node_->log(a, "nobody").error().code, Code::invalid);
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "a"}));
+  ASSERT_TRUE(wait_gone("a"));
+  EXPECT_EQ(node_->exec(a, "room", {"true"}).error().code, Code::not_found);
+}
+
+class SmallNodeTest : public LoopbackNodeTest {
+ protected:
+  NodeOptions options() override { return {.max_sockets = 2}; }
+};
+
+TEST_F(SmallNodeTest, PastItsSocketsAPodSaysWhyItDoesNotRun) {
+  create("a", kBothProtocols);
+  wait_for("a", is_ready);
+  create("b", kBothProtocols);
+  const Value b = wait_for("b", [](const Value& pod) {
+    return !array_or_empty(pod, "/status/containerStatuses").empty();
+  });
+  EXPECT_EQ(wire::string_at(b, "/status/phase"), "Pending");
+  EXPECT_THAT(wire::to_json(*wire::find(b, "/status/containerStatuses")),
+              HasSubstr("all 2 sockets of echo servers are in use"));
+  EXPECT_EQ(wire::find(b, "/status/podIP"), nullptr);
+  const std::uint64_t version = api_->server().resource_version();
+  (void)sleep_for(tasks_, 100ms, {});
+  EXPECT_LT(api_->server().resource_version(), version + 3) << "it writes without end";
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "a"}));
+  wait_for("b", is_ready);
+}
+
+}  // namespace
+}  // namespace berth::workloads

@@ -1,0 +1,183 @@
+// docs/playground.md is true: every command of the page is run in its order against a started
+// playground, must succeed, and must print what the page shows.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "base/file.h"
+#include "support/control_plane.h"
+#include "support/eventually.h"
+#include "support/scratch_dir.h"
+#include "support/subprocess.h"
+
+#include <fmt/format.h>
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMaxPage = 256u << 10;
+
+struct Step {
+  std::string command;
+  std::vector<std::string> output{};  // lines; "..." stands for anything
+  int line = 0;
+};
+
+// Lines after `$ ` in ```console blocks are commands; those that follow are their output.
+std::vector<Step> steps_of(const std::string& page) {
+  std::vector<Step> steps;
+  std::istringstream in(page);
+  std::string text;
+  bool inside = false;
+  for (int line = 1; std::getline(in, text); ++line) {
+    if (text.starts_with("```")) {
+      inside = text == "```console";
+    } else if (inside && text.starts_with("$ ")) {
+      steps.push_back({.command = text.substr(2), .line = line});
+    } else if (inside && !steps.empty()) {
+      steps.back().output.push_back(text);
+    }
+  }
+  return steps;
+}
+
+// Runs of blanks count as one: columns are as wide as their widest entry.
+std::string squeezed(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
+bool matches(std::string_view line, std::string_view pattern) {
+  const std::size_t gap = pattern.find("...");
+  if (gap == std::string_view::npos) return line == pattern;
+  if (!line.starts_with(pattern.substr(0, gap))) return false;
+  line.remove_prefix(gap);
+  pattern.remove_prefix(gap + 3);
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (matches(line.substr(i), pattern)) return true;
+  }
+  return false;
+}
+
+// The first expected line that is not there, in order; empty when all are.
+std::string missing_line(const Step& step, const std::string& printed) {
+  std::istringstream in(printed);
+  std::string line;
+  for (const std::string& wanted : step.output) {
+    bool found = false;
+    while (!found && std::getline(in, line)) found = matches(squeezed(line), squeezed(wanted));
+    if (!found) return wanted;
+  }
+  return {};
+}
+
+std::string slurp(const fs::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class PlaygroundPage : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = testing::ControlPlane::unavailable())
+      GTEST_SKIP() << "no kubectl: " << *why;
+    const char* source = std::getenv("BERTH_SOURCE_DIR");
+    source_ = source ? source : ".";
+    auto dir = testing::ScratchDir::create("berth-docs");
+    ASSERT_TRUE(dir) << dir.error();
+    dir_.emplace(std::move(*dir));
+    fs::create_directory_symlink(fs::absolute(source_ / "examples"), dir_->path() / "examples");
+    fs::create_directory(dir_->path() / "home");
+  }
+
+  std::vector<std::string> environment() const {
+    return {fmt::format("PATH={}:/usr/bin:/bin", std::getenv("BERTH_CONTROLPLANE_DIR")),
+            fmt::format("HOME={}", (dir_->path() / "home").string()),
+            "TMPDIR=" + dir_->path().string()};
+  }
+  std::string in_folder(const std::string& script) const {
+    return fmt::format("cd '{}' || exit 1\n{}", dir_->path().string(), script);
+  }
+
+  // What `make run` does after the build.
+  void start_playground() {
+    auto started = testing::Process::spawn(
+        {.program = "/bin/bash",
+         .args = {"-c", in_folder(fmt::format("exec '{}' playground", BERTH_PROGRAM))},
+         .env = environment()},
+        log());
+    ASSERT_TRUE(started) << started.error();
+    playground_.emplace(std::move(*started));
+    ASSERT_TRUE(testing::eventually(60s, [&] {
+      return slurp(log()).find("The playground is up") != std::string::npos;
+    })) << slurp(log());
+  }
+  fs::path log() const { return dir_->path() / "playground.log"; }
+
+  // One shell for the whole page, as a reader has one; each command leaves its output and its exit
+  // code in files of its own.
+  std::string script_of(const std::vector<Step>& steps) const {
+    std::string script;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const std::string file = (dir_->path() / fmt::format("step-{}", i)).string();
+      script +=
+          fmt::format("{{ {}\n}} > '{}' 2>&1; rc=$?; echo $rc > '{}.rc'; [ $rc = 0 ] || exit 1\n",
+                      steps[i].command, file, file);
+    }
+    return script;
+  }
+
+  fs::path source_;
+  std::optional<testing::ScratchDir> dir_;
+  std::optional<testing::Process> playground_;
+};
+
+TEST_F(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
+  const auto page = read_file((source_ / "docs/playground.md").string(), kMaxPage);
+  ASSERT_TRUE(page) << page.error().to_string();
+  std::vector<Step> steps = steps_of(*page);
+  ASSERT_GT(steps.size(), 20u);
+  ASSERT_EQ(steps.front().command, "make run");
+  steps.erase(steps.begin());
+  start_playground();
+  if (HasFatalFailure()) return;
+
+  const testing::CommandResult shell = testing::run(
+      {.program = "/bin/bash", .args = {"-c", in_folder(script_of(steps))}, .env = environment()},
+      "", 240s);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const fs::path file = dir_->path() / fmt::format("step-{}", i);
+    const std::string printed = slurp(file);
+    ASSERT_EQ(slurp(file.string() + ".rc"), "0\n")
+        << "docs/playground.md:" << steps[i].line << ": " << steps[i].command << "\n"
+        << printed << shell.err;
+    const std::string missing = missing_line(steps[i], printed);
+    EXPECT_TRUE(missing.empty()) << "docs/playground.md:" << steps[i].line << ": "
+                                 << steps[i].command << "\ndid not print: " << missing << "\nbut:\n"
+                                 << printed;
+  }
+
+  // Ctrl-C, and nothing is left.
+  ::kill(playground_->pid(), SIGINT);
+  ASSERT_TRUE(playground_->wait(20s)) << "it does not stop";
+  EXPECT_EQ(playground_->exit_code(), 0) << slurp(log());
+  EXPECT_FALSE(fs::exists(dir_->path() / "berth-playground.kubeconfig"));
+}
+
+}  // namespace
+}  // namespace berth
