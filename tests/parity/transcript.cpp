@@ -48,12 +48,24 @@ const std::set<std::string_view> kMasked{"uid",
                                          "lastTransitionTime",
                                          "continue",
                                          "time"};
-const std::set<std::string_view> kDropped{"managedFields", "selfLink", "remainingItemCount"};
+const std::set<std::string_view> kDropped{"selfLink", "remainingItemCount"};
+
+// The entries of managedFields are sorted by time, in seconds: the order says when a case ran. The
+// owners that an apply has met are in no order.
+void sort_owners(Array& list) {
+  const auto is_owner = [](const Value& one) {
+    return wire::find(one, "/fieldsType") != nullptr ||
+           wire::string_at(one, "/reason") == "FieldManagerConflict";
+  };
+  if (!std::ranges::all_of(list, is_owner)) return;
+  std::ranges::sort(list, {}, [](const Value& one) { return wire::to_json(one); });
+}
 
 Value masked(const Value& value) {
   if (value.is_array()) {
     Array out;
     for (const Value& item : value.get_array()) out.push_back(masked(item));
+    sort_owners(out);
     return out;
   }
   if (!value.is_object()) return value;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "sim/kube/managed_fields.h"
 #include "sim/kube/match_conditions.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/selectors.h"
@@ -87,8 +88,8 @@ Object request_object(const AdmissionRequest& request, const Value* object,
     review["subResource"] = request.subresource;
     review["requestSubResource"] = request.subresource;
   }
-  review["object"] = object == nullptr ? Value() : *object;
-  review["oldObject"] = request.old == nullptr ? Value() : *request.old;
+  review["object"] = object == nullptr ? Value() : shown_object(*object);
+  review["oldObject"] = request.old == nullptr ? Value() : shown_object(*request.old);
   const std::string options = request.operation.substr(0, 1) + [&] {
     std::string tail = request.operation.substr(1);
     for (char& c : tail) c = static_cast<char>(c - 'A' + 'a');
@@ -290,6 +291,7 @@ Outcome<> Admission::mutate_once(const Hook& hook, const AdmissionRequest& reque
   Result<Value> changed = wire::apply_json_patch(*object, **patch);
   if (!changed) return refuse(internal_error(changed.error().message));
   if (!changed->is_object()) return refuse(internal_error("the patched object is no object"));
+  keep_managed_fields(*changed, *object);
   *object = std::move(*changed);
   return decode(*object);
 }

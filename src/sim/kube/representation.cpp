@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
+#include "sim/kube/managed_fields.h"
 
 namespace berth::sim::kube {
 
@@ -30,7 +31,11 @@ void append_fields(std::string& out, const wire::Value& object, const Representa
     first = false;
     append_json_string(out, field.key());
     out += ':';
-    out += wire::to_json(field.value());
+    if (field.key() == "metadata") {
+      append_metadata(out, field.value());
+    } else {
+      out += wire::to_json(field.value());
+    }
   }
   out += '}';
 }

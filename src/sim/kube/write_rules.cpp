@@ -6,6 +6,7 @@
 
 #include "sim/kube/builtin_rules.h"
 #include "sim/kube/crds.h"
+#include "sim/kube/managed_fields.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema_validation.h"
 
@@ -75,6 +76,7 @@ void prepare_update(const ServedKind& served, std::string_view subresource, Valu
     const Value* finalizers = wire::find(object, "/spec/finalizers");
     next.get_object()["spec"] =
         finalizers == nullptr ? Value(Object{}) : Value(Object{{"finalizers", *finalizers}});
+    keep_managed_fields(next, object);
     object = std::move(next);
     return;
   }
@@ -83,6 +85,7 @@ void prepare_update(const ServedKind& served, std::string_view subresource, Valu
     take_field(next, object, "status");
     // Labels, annotations and finalizers of built-in kinds may change here too.
     if (!served.kind->custom) take_field(next, object, "metadata");
+    keep_managed_fields(next, object);
     object = std::move(next);
     object.get_object()["apiVersion"] = served.api_version();
   } else if (has_status) {

@@ -1,0 +1,50 @@
+// Who owns which field: `metadata.managedFields`, kept with every write, and server-side apply,
+// which goes by it. Pure.
+//
+// Objects carry the list in a compact form: `fieldsV1` of each entry is its JSON as one string, so
+// that copying an object stays cheap and a set is parsed by those who need it. `compact_managed_
+// fields` makes it of what clients send, `append_metadata` and `shown_object` write it as clients
+// expect it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "sim/kube/kinds.h"
+#include "wire/value.h"
+
+namespace berth::sim::kube {
+
+inline constexpr std::size_t kMaxManagerBytes = 128;
+
+// Who writes, through which (sub)resource, and when.
+struct FieldWriter {
+  const ServedKind& served;
+  std::string manager{};
+  std::string_view subresource{};
+  WallTime now{};
+};
+
+// The name given in the request, else the first part of the client's User-Agent.
+std::string manager_name(std::string_view field_manager, std::string_view user_agent);
+
+// After a create, update or patch: what `next` has and `live` (null: nothing) had not, is owned by
+// the writer alone. An object without owners gets none before the first apply.
+void track_update(const wire::Value* live, wire::Value& next, const FieldWriter& writer);
+
+// The object with the configuration applied (null: there was none), or a refusal that names the
+// fields that others own.
+Outcome<wire::Value> apply_configuration(const wire::Value* live, const wire::Value& configuration,
+                                         const FieldWriter& writer, bool force);
+
+// Gives `object` the list of `from`, for the sake of those who must not change it.
+void keep_managed_fields(wire::Value& object, const wire::Value& from);
+// Takes over the times of `old` if nothing else in the two lists differs.
+void keep_old_times(wire::Value& object, const wire::Value& old);
+
+void compact_managed_fields(wire::Value& list);
+void append_metadata(std::string& out, const wire::Value& metadata);
+wire::Value shown_object(const wire::Value& object);
+
+}  // namespace berth::sim::kube
