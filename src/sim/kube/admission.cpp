@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
-#include "sim/kube/managed_fields.h"
+#include "sim/kube/managed_entries.h"
 #include "sim/kube/match_conditions.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/selectors.h"

@@ -66,18 +66,18 @@ class Comparison {
     const FieldType root(scope_.served);
     each_field(root, &before, &after, [&](std::string_view name, const Value* a, const Value* b) {
       if (!is_ownable(scope_, name)) return;
-      const FieldPath path{nullptr, field_step(name)};
+      const FieldPath path{nullptr, name};
       if (name != "metadata") return compare(root.field(name), a, b, path);
       const FieldType metadata = root.field(name);
       each_field(metadata, a, b, [&](std::string_view field, const Value* c, const Value* d) {
-        if (!is_system(field)) compare(metadata.field(field), c, d, {&path, field_step(field)});
+        if (!is_system(field)) compare(metadata.field(field), c, d, {&path, field});
       });
     });
     return std::move(changes_);
   }
 
  private:
-  // Calls `visit` for the fields that differ.
+  // Calls `visit` for the fields that may differ.
   template <class Visit>
   void each_field(const FieldType& type, const Value* before, const Value* after, Visit visit) {
     static const Object kNone;
@@ -93,7 +93,7 @@ class Comparison {
       const Value* was = old.if_contains(field.key());
       shared += was != nullptr;
       if (was == nullptr) was = counterpart(before, field.key(), field.value());
-      if (was == nullptr || *was != field.value()) visit(field.key(), was, &field.value());
+      visit(field.key(), was, &field.value());
     }
     if (shared == old.size()) return;
     for (const auto& field : old) {
@@ -118,6 +118,8 @@ class Comparison {
     const auto is = [](const Value* value, bool as_map) {
       return value != nullptr && (as_map ? value->is_object() : value->is_array());
     };
+    const bool descends = is(before, true) && is(after, true) && !type.atomic_map();
+    if (before != nullptr && after != nullptr && !descends && *before == *after) return;
     const bool map = is(before, true) || is(after, true);
     const bool container = map || is(before, false) || is(after, false);
     const bool both = (is_empty(before) || is(before, map)) && (is_empty(after) || is(after, map));
@@ -127,6 +129,7 @@ class Comparison {
       return compare(type, nullptr, after, path);
     }
     const bool leaf = !container || (is_empty(before) && is_empty(after));
+    if (leaf && descends) return;
     if (leaf || (map ? type.atomic_map() : type.list().atomic())) {
       FieldSet& changed = before == nullptr  ? changes_.added
                           : after == nullptr ? changes_.removed
@@ -135,7 +138,7 @@ class Comparison {
     }
     if (map) {
       each_field(type, before, after, [&](std::string_view name, const Value* a, const Value* b) {
-        compare(type.field(name), a, b, {&path, field_step(name)});
+        compare(type.field(name), a, b, {&path, name});
       });
     } else {
       compare_items(type, before, after, path);
@@ -155,10 +158,10 @@ class Comparison {
     auto b = now.begin();
     while (a != old.end() || b != now.end()) {
       const int order = a == old.end() ? 1 : b == now.end() ? -1 : a->first.compare(b->first);
-      const FieldPath item{&path, order <= 0 ? a->first : b->first};
+      const FieldPath item{&path, order <= 0 ? a->first : b->first, true};
       const Value* was = order <= 0 ? a++->second : nullptr;
       const Value* is = order >= 0 ? b++->second : nullptr;
-      if (was == nullptr || is == nullptr || *was != *is) compare(type.item(), was, is, item);
+      compare(type.item(), was, is, item);
     }
   }
 
@@ -181,14 +184,14 @@ class Collector {
   void visit(const FieldType& type, const Value& value, const FieldPath& path) {
     if (value.is_object() && !type.atomic_map()) {
       for (const auto& one : value.get_object()) {
-        field(type, one.key(), one.value(), {&path, field_step(one.key())});
+        field(type, one.key(), one.value(), {&path, one.key()});
       }
       return;
     }
     const ListRule rule = value.is_array() ? type.list() : ListRule{};
     if (rule.atomic()) return set.insert(path);
     for (const auto& [step, item] : items_of(type, rule, &value)) {
-      const FieldPath below{&path, step};
+      const FieldPath below{&path, step, true};
       visit(type.item(), *item, below);
       set.insert(below);
     }
@@ -342,15 +345,14 @@ FieldSet fields_of(const FieldScope& scope, const Value& configuration) {
   for (const auto& part : configuration.get_object()) {
     const std::string_view name = part.key();
     if (!is_ownable(scope, name)) continue;
-    const FieldPath path{nullptr, field_step(name)};
+    const FieldPath path{nullptr, name};
     if (name != "metadata" || !part.value().is_object()) {
       collector.field(root, name, part.value(), path);
       continue;
     }
     for (const auto& field : part.value().get_object()) {
       if (is_system(field.key())) continue;
-      collector.field(root.field(name), field.key(), field.value(),
-                      {&path, field_step(field.key())});
+      collector.field(root.field(name), field.key(), field.value(), {&path, field.key()});
     }
   }
   return std::move(collector.set);

@@ -14,13 +14,6 @@ namespace {
 
 using wire::Value;
 
-// As it stands between the quotes of a JSON string.
-std::string escaped(std::string_view text) {
-  std::string quoted;
-  append_json_string(quoted, text);
-  return quoted.substr(1, quoted.size() - 2);
-}
-
 std::string unescaped(std::string_view step) {
   Result<Value> text = wire::parse_json(fmt::format("\"{}\"", step));
   return text && text->is_string() ? std::string(text->get_string()) : std::string(step);
@@ -35,12 +28,18 @@ std::string canonical_step(std::string_view key) {
   if (!value) return {};
   if (key[0] == 'k' && value->is_object()) return key_step(value->get_object());
   if (key[0] == 'v') return value_step(*value);
-  return key[0] == 'i' && value->is_int64() ? escaped(key) : std::string();
+  return key[0] == 'i' && value->is_int64() ? json_escaped(key) : std::string();
 }
 
 }  // namespace
 
-std::string field_step(std::string_view name) { return "f:" + escaped(name); }
+std::string json_escaped(std::string_view text) {
+  std::string quoted;
+  append_json_string(quoted, text);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string field_step(std::string_view name) { return "f:" + json_escaped(name); }
 
 std::string key_step(const wire::Object& keys) {
   std::map<std::string_view, const Value*> sorted;
@@ -51,10 +50,10 @@ std::string key_step(const wire::Object& keys) {
     append_json_string(text, key);
     text += ':' + wire::to_json(*value);
   }
-  return escaped(text + '}');
+  return json_escaped(text + '}');
 }
 
-std::string value_step(const Value& value) { return escaped("v:" + wire::to_json(value)); }
+std::string value_step(const Value& value) { return json_escaped("v:" + wire::to_json(value)); }
 
 std::string shown_step(std::string_view step) {
   const std::string text = unescaped(step);
@@ -187,7 +186,8 @@ void FieldSet::insert(const FieldPath& path) {
   for (const FieldPath* one = &path; one != nullptr; one = one->up) way.push_back(one);
   FieldSet* set = this;
   for (auto one = way.rbegin(); one != way.rend(); ++one) {
-    Node& node = set->at((*one)->step);
+    const FieldPath& step = **one;
+    Node& node = step.is_step ? set->at(step.text) : set->at(field_step(step.text));
     if (one + 1 == way.rend()) node.member = true;
     set = &node.below;
   }
@@ -196,6 +196,70 @@ void FieldSet::insert(const FieldPath& path) {
 const FieldSet::Node* FieldSet::find(std::string_view step) const {
   const auto found = std::ranges::lower_bound(nodes_, step, {}, &Node::step);
   return found != nodes_.end() && found->step == step ? &*found : nullptr;
+}
+
+// Walks over the text of a set beside another set.
+class FieldSetScanner {
+ public:
+  explicit FieldSetScanner(std::string_view text) : rest_(text) {}
+
+  // At the opening brace of what lies below a field that `node` stands for (null: for the root).
+  std::size_t count(const FieldSet& below, bool member) {
+    std::size_t shared = 0;
+    skip(1);
+    if (next() == '}') shared += member;
+    while (next() == '"') {
+      const std::string_view step = take_step();
+      skip(1);  // the colon
+      const FieldSet::Node* node = step == "." ? nullptr : below.find(step);
+      if (step == ".") shared += member;
+      if (node != nullptr) {
+        shared += count(node->below, node->member);
+      } else {
+        skip_braces();
+      }
+      if (next() == ',') skip(1);
+    }
+    skip(1);
+    return shared;
+  }
+
+ private:
+  char next() const { return rest_.empty() ? '\0' : rest_.front(); }
+  void skip(std::size_t count) { rest_.remove_prefix(std::min(count, rest_.size())); }
+
+  std::string_view take_step() {
+    std::size_t end = 1;
+    for (; end < rest_.size() && rest_[end] != '"'; ++end) end += rest_[end] == '\\';
+    const std::string_view step = rest_.substr(1, end - 1);
+    skip(end + 1);
+    return step;
+  }
+
+  void skip_braces() {
+    std::size_t depth = 0;
+    do {
+      if (next() == '"') {
+        take_step();
+        continue;
+      }
+      depth += next() == '{';
+      depth -= next() == '}';
+      skip(1);
+    } while (depth > 0 && !rest_.empty());
+  }
+
+  std::string_view rest_;
+};
+
+std::size_t FieldSet::shared_members(std::string_view text, const FieldSet& with) {
+  return FieldSetScanner(text).count(with, false);
+}
+
+std::size_t FieldSet::size() const {
+  std::size_t members = 0;
+  for (const Node& node : nodes_) members += (node.member ? 1 : 0) + node.below.size();
+  return members;
 }
 
 bool FieldSet::intersects(const FieldSet& other) const {

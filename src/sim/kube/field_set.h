@@ -16,11 +16,16 @@
 
 namespace berth::sim::kube {
 
-// From the root to a field, as a chain through the callers' frames.
+// From the root to a field, as a chain through the callers' frames. Steps are written when somebody
+// wants to see them.
 struct FieldPath {
   const FieldPath* up = nullptr;
-  std::string step{};
+  std::string_view text{};  // the name of a field, or a step
+  bool is_step = false;
 };
+
+// As it stands between the quotes of a JSON string.
+std::string json_escaped(std::string_view text);
 
 // Steps, escaped as they stand in a set.
 std::string field_step(std::string_view name);
@@ -38,7 +43,12 @@ class FieldSet {
   static std::optional<FieldSet> from_json(const wire::Value& fields);
   std::string text() const;
 
+  // How many members the set of that text shares with another, without parsing it. The text must
+  // be one that `text` wrote.
+  static std::size_t shared_members(std::string_view text, const FieldSet& with);
+
   bool empty() const { return nodes_.empty(); }
+  std::size_t size() const;
   void insert(const FieldPath& path);
   const Node* find(std::string_view step) const;
   const std::vector<Node>& nodes() const { return nodes_; }
@@ -55,6 +65,7 @@ class FieldSet {
 
  private:
   friend class FieldSetParser;
+  friend class FieldSetScanner;
   Node& at(std::string_view step);
   void append(std::string& out, bool member) const;
   void collect(const std::string& prefix, std::vector<std::string>& out) const;

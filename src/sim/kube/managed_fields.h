@@ -1,10 +1,5 @@
 // Who owns which field: `metadata.managedFields`, kept with every write, and server-side apply,
 // which goes by it. Pure.
-//
-// Objects carry the list in a compact form: `fieldsV1` of each entry is its JSON as one string, so
-// that copying an object stays cheap and a set is parsed by those who need it. `compact_managed_
-// fields` makes it of what clients send, `append_metadata` and `shown_object` write it as clients
-// expect it.
 #pragma once
 
 #include <string>
@@ -37,14 +32,5 @@ void track_update(const wire::Value* live, wire::Value& next, const FieldWriter&
 // fields that others own.
 Outcome<wire::Value> apply_configuration(const wire::Value* live, const wire::Value& configuration,
                                          const FieldWriter& writer, bool force);
-
-// Gives `object` the list of `from`, for the sake of those who must not change it.
-void keep_managed_fields(wire::Value& object, const wire::Value& from);
-// Takes over the times of `old` if nothing else in the two lists differs.
-void keep_old_times(wire::Value& object, const wire::Value& old);
-
-void compact_managed_fields(wire::Value& list);
-void append_metadata(std::string& out, const wire::Value& metadata);
-wire::Value shown_object(const wire::Value& object);
 
 }  // namespace berth::sim::kube

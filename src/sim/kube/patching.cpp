@@ -53,8 +53,8 @@ Outcome<wire::Value> decode_patch(PatchType type, std::string_view body) {
                   go_type(*patch), list ? "[]handlers.jsonPatchOp" : "map[string]interface {}")));
 }
 
-Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch,
-                                 const wire::Value& object, const ServedKind& served) {
+Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch, wire::Value object,
+                                 const ServedKind& served) {
   switch (type) {
     case PatchType::json: {
       if (patch.get_array().size() > wire::kMaxPatchOperations) {
@@ -65,12 +65,12 @@ Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch,
         error.reason = "RequestEntityTooLarge";
         return refuse(std::move(error));
       }
-      Result<wire::Value> changed = wire::apply_json_patch(object, patch);
+      Result<wire::Value> changed = wire::apply_json_patch(std::move(object), patch);
       if (!changed || !changed->is_object()) return refuse(invalid_patch());
       return std::move(*changed);
     }
-    case PatchType::merge: return wire::apply_merge_patch(object, patch);
-    case PatchType::strategic: return strategic_merge(object, patch, served);
+    case PatchType::merge: return wire::apply_merge_patch(std::move(object), patch);
+    case PatchType::strategic: return strategic_merge(std::move(object), patch, served);
     case PatchType::apply: break;
   }
   return refuse(invalid_patch());

@@ -19,7 +19,7 @@ Outcome<PatchType> patch_type_of(std::string_view content_type, const Kind& kind
 Outcome<wire::Value> decode_patch(PatchType type, std::string_view body);
 
 // Not for PatchType::apply.
-Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch,
-                                 const wire::Value& object, const ServedKind& served);
+Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch, wire::Value object,
+                                 const ServedKind& served);
 
 }  // namespace berth::sim::kube

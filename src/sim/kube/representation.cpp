@@ -3,7 +3,8 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
-#include "sim/kube/managed_fields.h"
+#include "sim/kube/managed_entries.h"
+#include "wire/json_writer.h"
 
 namespace berth::sim::kube {
 
@@ -34,7 +35,7 @@ void append_fields(std::string& out, const wire::Value& object, const Representa
     if (field.key() == "metadata") {
       append_metadata(out, field.value());
     } else {
-      out += wire::to_json(field.value());
+      wire::append_json(out, field.value());
     }
   }
   out += '}';

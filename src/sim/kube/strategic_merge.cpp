@@ -332,8 +332,8 @@ class StrategicMerge {
 
 }  // namespace
 
-Outcome<Value> strategic_merge(const Value& object, const Value& patch, const ServedKind& served) {
-  return StrategicMerge().map(FieldType(served), object.get_object(), patch);
+Outcome<Value> strategic_merge(Value object, const Value& patch, const ServedKind& served) {
+  return StrategicMerge().map(FieldType(served), std::move(object.get_object()), patch);
 }
 
 }  // namespace berth::sim::kube

@@ -8,7 +8,7 @@
 
 namespace berth::sim::kube {
 
-Outcome<wire::Value> strategic_merge(const wire::Value& object, const wire::Value& patch,
+Outcome<wire::Value> strategic_merge(wire::Value object, const wire::Value& patch,
                                      const ServedKind& served);
 
 }  // namespace berth::sim::kube

@@ -7,6 +7,7 @@
 #include "sim/kube/builtin_rules.h"
 #include "sim/kube/crds.h"
 #include "sim/kube/deletes.h"
+#include "sim/kube/managed_entries.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/patching.h"
 #include "sim/kube/write_rules.h"
@@ -239,9 +240,11 @@ Outcome<Written> Writes::patch(const WriteRequest& request) {
   Outcome<Value> patch = decode_patch(*type, request.http.body);
   if (!patch) return refuse(patch);
   if (applying) return apply(request, *patch);
+  const bool names_owners = request.http.body.find("managedFields") != std::string::npos;
   return change(request, Origin::patch, false, [&](const Value* current) -> Outcome<Value> {
-    Outcome<Value> next =
-        apply_patch(*type, *patch, in_version(request.served, *current), request.served);
+    Value base = in_version(request.served, *current);
+    if (names_owners) base = shown_object(base);
+    Outcome<Value> next = apply_patch(*type, *patch, std::move(base), request.served);
     if (!next) return next;
     Outcome<> fine =
         settle(*next, request.served, request.unknown_fields(), true, request.warnings);
@@ -300,7 +303,10 @@ Outcome<ObjectPtr> Writes::change_once(const WriteRequest& request, Origin origi
   if (origin == Origin::put) {
     if (Outcome<> fine = check_uid(request, next, *current); !fine) return refuse(fine);
   }
-  const Value old = in_version(request.served, *current);
+  // Most requests speak the stored version.
+  const bool stored = wire::string_at(*current, "/apiVersion") == request.served.api_version();
+  const Value converted = stored ? Value() : in_version(request.served, *current);
+  const Value& old = stored ? *current : converted;
   set_admission_defaults(request.kind(), next);
   if (Outcome<> fine = admit(request, "UPDATE", next, &old); !fine) return refuse(fine);
   if (Outcome<> fine = check_version(request, next, *current); !fine) return refuse(fine);
