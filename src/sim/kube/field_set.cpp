@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "sim/kube/text_cursor.h"
 
 namespace berth::sim::kube {
 
@@ -74,54 +75,33 @@ std::string shown_step(std::string_view step) {
 // beside others below it.
 class FieldSetParser {
  public:
-  explicit FieldSetParser(std::string_view text) : rest_(text) {}
+  explicit FieldSetParser(std::string_view text) : text_(text) {}
 
   std::optional<FieldSet> parse() {
     FieldSet set;
     bool member = false;
-    if (!fields(set, member, 0) || !rest_.empty()) return std::nullopt;
+    if (!fields(set, member, 0) || !text_.at_end()) return std::nullopt;
     // Of the whole object nobody is a member.
     if (member && !set.empty()) return std::nullopt;
     return set;
   }
 
  private:
-  bool take(std::string_view token) {
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-
-  // Up to the quote that ends it.
-  std::optional<std::string_view> step() {
-    if (!take("\"")) return std::nullopt;
-    for (std::size_t i = 0; i < rest_.size(); ++i) {
-      if (rest_[i] == '\\') {
-        ++i;
-      } else if (rest_[i] == '"') {
-        const std::string_view found = rest_.substr(0, i);
-        rest_.remove_prefix(i + 1);
-        return found;
-      }
-    }
-    return std::nullopt;
-  }
-
   bool fields(FieldSet& set, bool& member, std::size_t depth) {
-    if (depth > wire::kMaxDepth || !take("{")) return false;
-    if (take("}")) return member = true;
-    if (take(R"(".":{},)")) member = true;
+    if (depth > wire::kMaxDepth || !text_.take("{")) return false;
+    if (text_.take("}")) return member = true;
+    if (text_.take(R"(".":{},)")) member = true;
     do {
-      const std::optional<std::string_view> name = step();
-      if (!name || name->size() < 2 || (*name)[1] != ':' || !take(":")) return false;
-      if (!set.nodes_.empty() && set.nodes_.back().step >= *name) return false;
-      FieldSet::Node& node = set.nodes_.emplace_back(std::string(*name));
+      const std::optional<std::string_view> step = text_.quoted();
+      if (!step || step->size() < 2 || (*step)[1] != ':' || !text_.take(":")) return false;
+      if (!set.nodes_.empty() && set.nodes_.back().step >= *step) return false;
+      FieldSet::Node& node = set.nodes_.emplace_back(std::string(*step));
       if (!fields(node.below, node.member, depth + 1)) return false;
-    } while (take(","));
-    return take("}");
+    } while (text_.take(","));
+    return text_.take("}");
   }
 
-  std::string_view rest_;
+  TextCursor text_;
 };
 
 std::optional<FieldSet> FieldSet::parse(std::string_view text) {
@@ -198,84 +178,39 @@ const FieldSet::Node* FieldSet::find(std::string_view step) const {
   return found != nodes_.end() && found->step == step ? &*found : nullptr;
 }
 
-// Walks over the text of a set beside another set.
-class FieldSetScanner {
- public:
-  explicit FieldSetScanner(std::string_view text) : rest_(text) {}
+namespace {
 
-  // At the opening brace of what lies below a field that `node` stands for (null: for the root).
-  std::size_t count(const FieldSet& below, bool member) {
-    std::size_t shared = 0;
-    skip(1);
-    if (next() == '}') shared += member;
-    while (next() == '"') {
-      const std::string_view step = take_step();
-      skip(1);  // the colon
-      const FieldSet::Node* node = step == "." ? nullptr : below.find(step);
-      if (step == ".") shared += member;
-      if (node != nullptr) {
-        shared += count(node->below, node->member);
-      } else {
-        skip_braces();
-      }
-      if (next() == ',') skip(1);
+// Walks over the text below a field beside the set below it; `member`: it is in the other set.
+std::size_t count_shared(TextCursor& text, const FieldSet& with, bool member) {
+  (void)text.take("{");
+  if (text.take("}")) return member ? 1 : 0;
+  std::size_t shared = 0;
+  do {
+    const std::string_view step = text.quoted().value_or("");
+    (void)text.take(":");
+    const FieldSet::Node* node = with.find(step);
+    if (node != nullptr) {
+      shared += count_shared(text, node->below, node->member);
+    } else {
+      if (step == "." && member) ++shared;
+      (void)text.object();
     }
-    skip(1);
-    return shared;
-  }
+  } while (text.take(","));
+  (void)text.take("}");
+  return shared;
+}
 
- private:
-  char next() const { return rest_.empty() ? '\0' : rest_.front(); }
-  void skip(std::size_t count) { rest_.remove_prefix(std::min(count, rest_.size())); }
-
-  std::string_view take_step() {
-    std::size_t end = 1;
-    for (; end < rest_.size() && rest_[end] != '"'; ++end) end += rest_[end] == '\\';
-    const std::string_view step = rest_.substr(1, end - 1);
-    skip(end + 1);
-    return step;
-  }
-
-  void skip_braces() {
-    std::size_t depth = 0;
-    do {
-      if (next() == '"') {
-        take_step();
-        continue;
-      }
-      depth += next() == '{';
-      depth -= next() == '}';
-      skip(1);
-    } while (depth > 0 && !rest_.empty());
-  }
-
-  std::string_view rest_;
-};
+}  // namespace
 
 std::size_t FieldSet::shared_members(std::string_view text, const FieldSet& with) {
-  return FieldSetScanner(text).count(with, false);
+  TextCursor cursor(text);
+  return count_shared(cursor, with, false);
 }
 
 std::size_t FieldSet::size() const {
   std::size_t members = 0;
   for (const Node& node : nodes_) members += (node.member ? 1 : 0) + node.below.size();
   return members;
-}
-
-bool FieldSet::intersects(const FieldSet& other) const {
-  return std::ranges::any_of(other.nodes_, [this](const Node& theirs) {
-    const Node* ours = find(theirs.step);
-    return ours != nullptr &&
-           ((ours->member && theirs.member) || ours->below.intersects(theirs.below));
-  });
-}
-
-bool FieldSet::contains(const FieldSet& other) const {
-  return std::ranges::all_of(other.nodes_, [this](const Node& theirs) {
-    const Node* ours = find(theirs.step);
-    return ours != nullptr && (ours->member || !theirs.member) &&
-           ours->below.contains(theirs.below);
-  });
 }
 
 template <class Keep>

@@ -55,8 +55,6 @@ class FieldSet {
   // Every member, as refusals name it (".spec.ports[port=80].name").
   std::vector<std::string> paths() const;
 
-  bool intersects(const FieldSet& other) const;
-  bool contains(const FieldSet& other) const;
   FieldSet united(const FieldSet& other) const;
   FieldSet intersected(const FieldSet& other) const;
   FieldSet without(const FieldSet& other) const;
@@ -65,7 +63,6 @@ class FieldSet {
 
  private:
   friend class FieldSetParser;
-  friend class FieldSetScanner;
   Node& at(std::string_view step);
   void append(std::string& out, bool member) const;
   void collect(const std::string& prefix, std::vector<std::string>& out) const;

@@ -41,10 +41,8 @@ RC_GTEST_PROP(FieldSetLaws, TheAlgebraIsThatOfSets, ()) {
   RC_ASSERT(a.united(b) == b.united(a));
   RC_ASSERT(both == b.intersected(a));
   RC_ASSERT(a.without(b).united(both) == a);
-  RC_ASSERT(!a.without(b).intersects(b));
-  RC_ASSERT(a.united(b).contains(a));
-  RC_ASSERT(a.intersects(b) == !both.empty());
-  RC_ASSERT(a.contains(b) == (both == b));
+  RC_ASSERT(a.without(b).intersected(b).empty());
+  RC_ASSERT(a.united(b).intersected(a) == a);
   RC_ASSERT(a.united(b).size() + both.size() == a.size() + b.size());
   RC_ASSERT(a.united(a) == a);
 }

@@ -67,8 +67,8 @@ TEST(FieldSet, AFieldAndWhatLiesBelowItAreApart) {
   EXPECT_EQ(both.without(field), below);
   EXPECT_EQ(both.without(below), field);
   EXPECT_EQ(field.united(below), both);
-  EXPECT_FALSE(field.intersects(below));
-  EXPECT_TRUE(both.contains(below));
+  EXPECT_TRUE(field.intersected(below).empty());
+  EXPECT_EQ(both.intersected(below), below);
   EXPECT_EQ(both.size(), 2u);
 }
 

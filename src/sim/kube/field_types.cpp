@@ -59,21 +59,21 @@ constexpr std::string_view kAtomicMaps[] = {"selector",
                                             "labelSelector",
                                             "namespaceSelector",
                                             "objectSelector",
-                                            "podSelector",
                                             "fieldRef",
-                                            "resourceFieldRef",
+                                            "podSelector",
                                             "fileKeyRef",
                                             "configMapKeyRef",
-                                            "secretKeyRef",
+                                            "resourceFieldRef",
                                             "secretRef",
-                                            "nodePublishSecretRef",
-                                            "roleRef",
-                                            "targetRef",
+                                            "secretKeyRef",
                                             "scaleTargetRef",
                                             "involvedObject",
+                                            "nodePublishSecretRef",
+                                            "targetRef",
                                             "related",
                                             "dataSource",
-                                            "requiredDuringSchedulingIgnoredDuringExecution"};
+                                            "roleRef"};
+constexpr std::string_view kAtomicAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr std::string_view kAtomicItems[] = {"ownerReferences", "imagePullSecrets", "secrets"};
 
 // Structs that are no pointers, and fields that are written even when empty.
@@ -144,7 +144,8 @@ ListRule FieldType::list() const {
 
 bool FieldType::atomic_map() const {
   if (!builtin_) return schema_ != nullptr && schema_->atomic_map;
-  return item_ ? lists(kAtomicItems, name_) : lists(kAtomicMaps, name_);
+  if (item_) return lists(kAtomicItems, name_);
+  return name_ == kAtomicAffinity || lists(kAtomicMaps, name_);
 }
 
 bool FieldType::declares(std::string_view name) const {

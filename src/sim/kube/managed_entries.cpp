@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "sim/kube/object_meta.h"
+#include "sim/kube/text_cursor.h"
 #include "wire/json_writer.h"
 
 namespace berth::sim::kube {
@@ -20,68 +21,40 @@ using wire::Value;
 // Reads what `store_entries` has written, and nothing else.
 class EntryReader {
  public:
-  explicit EntryReader(std::string_view text) : rest_(text) {}
+  explicit EntryReader(std::string_view text) : text_(text) {}
 
   std::optional<ManagedEntries> read() {
     ManagedEntries entries;
-    if (!take("[")) return std::nullopt;
+    if (!text_.take("[")) return std::nullopt;
     do {
-      if (!entry(entries.emplace_back())) return std::nullopt;
-    } while (take(","));
-    if (!take("]") || !rest_.empty()) return std::nullopt;
+      if (!read_entry(entries.emplace_back())) return std::nullopt;
+    } while (text_.take(","));
+    if (!text_.take("]") || !text_.at_end()) return std::nullopt;
     return entries;
   }
 
  private:
-  bool take(std::string_view token) {
-    if (!rest_.starts_with(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
+  bool read_text(std::string_view key, std::string& out) {
+    const auto value = text_.take(key) ? text_.quoted() : std::nullopt;
+    out = value.value_or("");
+    return value.has_value();
   }
 
-  std::size_t text_end(std::size_t at) const {
-    for (; at < rest_.size() && rest_[at] != '"'; ++at) at += rest_[at] == '\\';
-    return std::min(at, rest_.size());
-  }
-
-  bool text(std::string_view key, std::string& out) {
-    if (!take(key)) return false;
-    const std::size_t end = text_end(0);
-    out = rest_.substr(0, end);
-    rest_.remove_prefix(end);
-    return take("\"");
-  }
-
-  bool fields(std::string& out) {
-    std::size_t depth = 0;
-    for (std::size_t i = 0; i < rest_.size(); ++i) {
-      if (rest_[i] == '"') i = text_end(i + 1);
-      if (i >= rest_.size()) return false;
-      depth += rest_[i] == '{';
-      if (rest_[i] != '}' || --depth > 0) continue;
-      out = rest_.substr(0, i + 1);
-      rest_.remove_prefix(i + 1);
-      return true;
-    }
-    return false;
-  }
-
-  bool entry(ManagedEntry& entry) {
+  bool read_entry(ManagedEntry& entry) {
     std::string operation;
-    if (!text(R"({"manager":")", entry.manager) || !text(R"(,"operation":")", operation) ||
-        !text(R"(,"apiVersion":")", entry.api_version)) {
+    if (!read_text(R"({"manager":)", entry.manager) || !read_text(R"(,"operation":)", operation) ||
+        !read_text(R"(,"apiVersion":)", entry.api_version)) {
       return false;
     }
     entry.applied = operation == "Apply";
-    (void)text(R"(,"time":")", entry.time);
-    if (!take(R"(,"fieldsType":"FieldsV1","fieldsV1":)") || !take_fields(entry)) return false;
-    (void)text(R"(,"subresource":")", entry.subresource);
-    return take("}");
+    (void)read_text(R"(,"time":)", entry.time);
+    if (!text_.take(R"(,"fieldsType":"FieldsV1","fieldsV1":)")) return false;
+    entry.fields = text_.object().value_or("");
+    (void)read_text(R"(,"subresource":)", entry.subresource);
+    return text_.take("}") && !entry.fields.empty();
   }
 
-  bool take_fields(ManagedEntry& entry) { return rest_.starts_with('{') && fields(entry.fields); }
-
-  std::string_view rest_;
+  TextCursor text_;
 };
 
 std::string written(const ManagedEntries& entries) {
