@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/encoding.h"
+#include "wire/json_writer.h"
 
 namespace berth::wire {
 namespace {
@@ -47,7 +48,7 @@ Value to_value(simdjson::dom::element element) {
 
 class Writer {
  public:
-  explicit Writer(bool pretty) : pretty_(pretty) {}
+  Writer(std::string& out, bool pretty) : out_(out), pretty_(pretty) {}
 
   void write(const Value& value) {
     switch (value.kind()) {
@@ -69,7 +70,6 @@ class Writer {
         break;
     }
   }
-  std::string take() { return std::move(out_); }
 
  private:
   template <class Container, class WriteOne>
@@ -113,15 +113,15 @@ class Writer {
     out_ += '"';
   }
 
-  std::string out_;
-  bool pretty_;
+  std::string& out_;
+  const bool pretty_;
   std::size_t depth_ = 0;
 };
 
 std::string written(const Value& value, bool pretty) {
-  Writer writer(pretty);
-  writer.write(value);
-  return writer.take();
+  std::string out;
+  Writer(out, pretty).write(value);
+  return out;
 }
 
 }  // namespace
@@ -141,6 +141,8 @@ Result<Value> parse_json(std::string_view text) {
 }
 
 std::string to_json(const Value& value) { return written(value, false); }
+
+void append_json(std::string& out, const Value& value) { Writer(out, false).write(value); }
 
 std::string to_pretty_json(const Value& value) { return written(value, true); }
 

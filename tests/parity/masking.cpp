@@ -1,5 +1,6 @@
 #include "masking.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
@@ -38,7 +39,18 @@ const std::set<std::string_view> kMasked{"uid",
                                          "lastTransitionTime",
                                          "continue",
                                          "time"};
-const std::set<std::string_view> kDropped{"managedFields", "selfLink"};
+const std::set<std::string_view> kDropped{"selfLink"};
+
+// The entries of managedFields are sorted by time, in seconds: the order says when a case ran. The
+// owners that an apply has met are in no order.
+void sort_owners(Array& list) {
+  const auto is_owner = [](const Value& one) {
+    return wire::find(one, "/fieldsType") != nullptr ||
+           wire::string_at(one, "/reason") == "FieldManagerConflict";
+  };
+  if (!std::ranges::all_of(list, is_owner)) return;
+  std::ranges::sort(list, {}, [](const Value& one) { return wire::to_json(one); });
+}
 
 using Names = std::set<std::string_view>;
 
@@ -62,6 +74,7 @@ Value masked(const Value& value, const Names& without) {
   if (value.is_array()) {
     Array out;
     for (const Value& item : value.get_array()) out.push_back(masked(item, without));
+    sort_owners(out);
     return out;
   }
   if (!value.is_object()) return value;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/encoding.h"
+#include "sim/kube/managed_entries.h"
 #include "sim/kube/match_conditions.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/selectors.h"
@@ -276,8 +277,8 @@ Outcome<Value> Admission::call(const Hook& hook, const AdmissionRequest& request
     uid = random_uid(core_.random);
   }
   Object asked = request_object(request, *hook.version, uid);
-  asked["object"] = in_version(object, *request.served.kind, *hook.version);
-  asked["oldObject"] = in_version(request.old, *request.served.kind, *hook.version);
+  asked["object"] = shown_object(in_version(object, *request.served.kind, *hook.version));
+  asked["oldObject"] = shown_object(in_version(request.old, *request.served.kind, *hook.version));
   const Value review = Object{{"kind", "AdmissionReview"},
                               {"apiVersion", "admission.k8s.io/v1"},
                               {"request", std::move(asked)}};
@@ -340,6 +341,7 @@ Outcome<> Admission::mutate_once(const Hook& hook, const AdmissionRequest& reque
       wire::apply_json_patch(in_version(object, *request.served.kind, *hook.version), **patch);
   if (!changed) return refuse(internal_error(changed.error().message));
   if (!changed->is_object()) return refuse(internal_error("the patched object is no object"));
+  keep_managed_fields(*changed, *object);
   *object = std::move(*changed);
   return decode(*object);
 }

@@ -129,8 +129,12 @@ void default_pod(Object& object) {
       });
     });
   }
-  default_to(spec, "priority", 0);
   default_to(spec, "enableServiceLinks", true);
+}
+
+void admit_pod(Object& object) {
+  Object& spec = object_in(object, "spec");
+  default_to(spec, "priority", 0);
   default_to(spec, "preemptionPolicy", "PreemptLowerPriority");
   Value& tolerations = spec["tolerations"];
   if (!tolerations.is_array()) tolerations.emplace_array();
@@ -298,6 +302,10 @@ void set_builtin_defaults(const Kind& kind, Value& object) {
     const std::string own(name_of(object));
     object_in(metadata_of(object), "labels")["kubernetes.io/metadata.name"] = own;
   }
+}
+
+void set_admission_defaults(const Kind& kind, Value& object) {
+  if (kind.kind == "Pod" && !kind.custom) admit_pod(object.get_object());
 }
 
 void prepare_builtin_create(const Kind& kind, Value& object) {

@@ -9,6 +9,8 @@ namespace berth::sim::kube {
 
 // Decoding into Go's structs drops nulls; defaults follow.
 void set_builtin_defaults(const Kind& kind, wire::Value& object);
+// What the admission of every cluster adds. It comes after the defaults: nobody owns it.
+void set_admission_defaults(const Kind& kind, wire::Value& object);
 // Status and the like that clients cannot choose at creation.
 void prepare_builtin_create(const Kind& kind, wire::Value& object);
 // `old` is null at creation.

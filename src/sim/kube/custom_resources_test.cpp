@@ -212,7 +212,7 @@ TEST_F(CustomKinds, WarnAboutFinalizersWithoutADomain) {
 
 TEST_F(CustomKinds, AreMergedByKeysWhenApplied) {
   post(kPools, pool("a", R"({"lbs":["x"],"items":[{"name":"i","w":1}],"set":["p"]})"));
-  const Got applied = patch(path(kPools, "/a?fieldManager=m"),
+  const Got applied = patch(path(kPools, "/a?fieldManager=m&force=true"),
                             R"({"apiVersion":"ex.dev/v1","kind":"Pool","spec":{"lbs":["y"],)"
                             R"("items":[{"name":"j"},{"name":"i","v":2}],"set":["q"]}})",
                             kApplyPatch);

@@ -15,7 +15,7 @@ constexpr std::string_view kSuffixAlphabet = "bcdfghjklmnpqrstvwxz2456789";
 constexpr std::size_t kSuffixLength = 5;
 constexpr std::size_t kMaxGeneratedPrefix = 58;
 
-constexpr std::array<std::string_view, 13> kKnownFields = {"name",
+constexpr std::array<std::string_view, 14> kKnownFields = {"name",
                                                            "generateName",
                                                            "namespace",
                                                            "uid",
@@ -27,6 +27,7 @@ constexpr std::array<std::string_view, 13> kKnownFields = {"name",
                                                            "labels",
                                                            "annotations",
                                                            "ownerReferences",
+                                                           "managedFields",
                                                            "finalizers"};
 
 bool is_empty(const wire::Value& value) {
@@ -63,6 +64,10 @@ Outcome<> check_types(const Kind& kind, std::string_view field, const wire::Valu
     }
   } else if (field == "ownerReferences") {
     if (!value.is_array()) return refuse(wrong_type(kind, field, value, "[]v1.OwnerReference"));
+  } else if (field == "managedFields") {
+    // A stored object has a text here (managed_entries.h).
+    if (value.is_array() || value.is_string()) return {};
+    return refuse(wrong_type(kind, field, value, "[]v1.ManagedFieldsEntry"));
   } else if (field == "name" || field == "generateName" || field == "namespace" || field == "uid" ||
              field == "resourceVersion") {
     return check(value);
@@ -250,14 +255,16 @@ Outcome<> normalize_metadata(const Kind& kind, wire::Value& object,
   wire::Object kept;
   for (auto& field : metadata.get_object()) {
     const std::string_view key = field.key();
-    if (key == "managedFields" || key == "selfLink") continue;
+    if (key == "selfLink") continue;
     if (std::ranges::find(kKnownFields, key) == kKnownFields.end()) {
       unknown.push_back("metadata." + std::string(key));
       continue;
     }
     if (Outcome<> fine = check_types(kind, key, field.value()); !fine) return fine;
     nulls_to_empty(field.value());
-    if (!is_empty(field.value())) kept[key] = std::move(field.value());
+    // An empty list of owners takes those away that are there.
+    const bool reset = key == "managedFields" && field.value().is_array();
+    if (reset || !is_empty(field.value())) kept[key] = std::move(field.value());
   }
   metadata = std::move(kept);
   return {};

@@ -25,8 +25,8 @@ std::vector<std::string> finalizers_of(const wire::Value& object);
 // The object must have passed `normalize_metadata`.
 wire::Object& metadata_of(wire::Value& object);
 
-// What decoding into Go's ObjectMeta does: checks types, drops what is empty, null or not kept
-// (managedFields). Unknown fields are dropped too and reported as "metadata.x".
+// What decoding into Go's ObjectMeta does: checks types, drops what is empty or null. Unknown
+// fields are dropped too and reported as "metadata.x".
 Outcome<> normalize_metadata(const Kind& kind, wire::Value& object,
                              std::vector<std::string>& unknown);
 

@@ -1,4 +1,5 @@
-// From a patch and the object as it is to the object as it shall be. Pure.
+// From a patch and the object as it is to the object as it shall be. Server-side apply, which needs
+// to know who owns what, is in `managed_fields.h`. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,15 @@
 
 namespace berth::sim::kube {
 
-enum class PatchType : std::uint8_t { json, merge, apply };
+enum class PatchType : std::uint8_t { json, merge, strategic, apply };
 
-// By content type; strategic merge patches are not served.
-Outcome<PatchType> patch_type_of(std::string_view content_type);
+// By content type. Custom kinds have no strategic merge patches.
+Outcome<PatchType> patch_type_of(std::string_view content_type, const Kind& kind);
 
 Outcome<wire::Value> decode_patch(PatchType type, std::string_view body);
 
-Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch,
-                                 const wire::Value& object, const ServedKind& served);
+// Not for PatchType::apply.
+Outcome<wire::Value> apply_patch(PatchType type, const wire::Value& patch, wire::Value object,
+                                 const ServedKind& served);
 
 }  // namespace berth::sim::kube

@@ -6,6 +6,8 @@
 
 #include "base/encoding.h"
 #include "sim/kube/conversion.h"
+#include "sim/kube/managed_entries.h"
+#include "wire/json_writer.h"
 
 namespace berth::sim::kube {
 
@@ -36,7 +38,11 @@ void append_fields(std::string& out, const wire::Value& stored, const Representa
     first = false;
     append_json_string(out, field.key());
     out += ':';
-    out += wire::to_json(field.value());
+    if (field.key() == "metadata") {
+      append_metadata(out, field.value());
+    } else {
+      wire::append_json(out, field.value());
+    }
   }
   out += '}';
 }

@@ -7,6 +7,7 @@
 #include "sim/kube/core.h"
 #include "sim/kube/deletes.h"
 #include "sim/kube/discovery.h"
+#include "sim/kube/managed_fields.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/pod_doors.h"
 #include "sim/kube/reads.h"
@@ -265,6 +266,8 @@ class Server::Impl {
       Value object =
           Object{{"kind", "Namespace"}, {"apiVersion", "v1"}, {"metadata", Object{{"name", name}}}};
       set_builtin_defaults(*kind, object);
+      const ServedKind served{kind, &kind->versions.front()};
+      track_update(nullptr, object, {.served = served, .manager = "kube-apiserver", .now = now});
       prepare_builtin_create(*kind, object);
       fill_new_metadata(*kind, object, now, core_.random);
       core_.put(kind->resource(), name, std::move(object));

@@ -5,8 +5,7 @@
 // of handlers may call `handle` at once. No lock is held while a webhook is called or a watch is
 // fed.
 //
-// It keeps no managedFields; everything else that our controllers read or write behaves as on
-// kube-apiserver 1.36, as far as the README says.
+// What our controllers read or write behaves as on kube-apiserver 1.36, as far as the README says.
 #pragma once
 
 #include <cstdint>

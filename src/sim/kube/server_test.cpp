@@ -197,7 +197,7 @@ TEST(Patch, MergesAndTests) {
             R"(ConfigMap "a" is invalid: metadata.uid: Invalid value: "b": field is immutable)");
 }
 
-TEST(Apply, CreatesThenMergesByKeys) {
+TEST(Apply, CreatesThenMergesWhatOthersApply) {
   TestServer kube;
   const std::string url = path(kPods, "/p?fieldManager=me");
   const Got made =
@@ -206,7 +206,7 @@ TEST(Apply, CreatesThenMergesByKeys) {
                  "  - {name: c, image: i}\n  - {name: d, image: j}\n",
                  kApplyPatch);
   EXPECT_EQ(made.status, 201);
-  const Got changed = kube.patch(url,
+  const Got changed = kube.patch(path(kPods, "/p?fieldManager=other&force=true"),
                                  "apiVersion: v1\nkind: Pod\nmetadata: {labels: {a: b}}\nspec:\n"
                                  "  containers:\n  - {name: d, image: k}\n",
                                  kApplyPatch);

@@ -1,11 +1,13 @@
 #include "sim/kube/write_rules.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include <fmt/format.h>
 
 #include "sim/kube/builtin_rules.h"
 #include "sim/kube/crds.h"
+#include "sim/kube/managed_entries.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema_validation.h"
 
@@ -24,12 +26,24 @@ void take_field(Value& object, const Value& from, std::string_view key) {
   }
 }
 
-// Everything whose change counts as a new generation.
-Value counted_part(const Value& object, bool with_status) {
-  Object part = object.get_object();
-  for (const char* key : {"metadata", "apiVersion", "kind"}) part.erase(key);
-  if (!with_status) part.erase("status");
-  return part;
+// Whether everything is the same whose change counts as a new generation.
+bool same_counted_part(const Value& object, const Value& old, bool with_status) {
+  const auto counts = [with_status](std::string_view key) {
+    return key != "metadata" && key != "apiVersion" && key != "kind" &&
+           (with_status || key != "status");
+  };
+  const auto in_both = [&counts](const Object& from, const Object& in) {
+    return std::ranges::all_of(from, [&](const auto& field) {
+      const Value* other = counts(field.key()) ? in.if_contains(field.key()) : &field.value();
+      return other != nullptr && *other == field.value();
+    });
+  };
+  const auto has_all = [&counts](const Object& from, const Object& in) {
+    return std::ranges::all_of(
+        from, [&](const auto& field) { return !counts(field.key()) || in.contains(field.key()); });
+  };
+  return in_both(object.get_object(), old.get_object()) &&
+         has_all(old.get_object(), object.get_object());
 }
 
 void count_generation(const Kind& kind, bool with_status, Value& object, const Value& old) {
@@ -40,7 +54,7 @@ void count_generation(const Kind& kind, bool with_status, Value& object, const V
   };
   // Of all kinds, a Deployment counts its annotations too.
   const bool annotated = kind.kind == "Deployment" && annotations(object) != annotations(old);
-  if (!annotated && counted_part(object, with_status) == counted_part(old, with_status)) return;
+  if (!annotated && same_counted_part(object, old, with_status)) return;
   metadata_of(object)["generation"] = wire::int_at(old, "/metadata/generation").value_or(0) + 1;
 }
 
@@ -133,6 +147,7 @@ void prepare_update(const ServedKind& served, std::string_view subresource, Valu
     take_field(next, object, "status");
     // Labels, annotations and finalizers of built-in kinds may change here too.
     if (!served.kind->custom) take_field(next, object, "metadata");
+    keep_managed_fields(next, object);
     object = std::move(next);
     object.get_object()["apiVersion"] = served.api_version();
   } else if (has_status) {

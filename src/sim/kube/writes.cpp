@@ -8,6 +8,7 @@
 #include "sim/kube/conversion.h"
 #include "sim/kube/crds.h"
 #include "sim/kube/deletes.h"
+#include "sim/kube/managed_entries.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/patching.h"
 #include "sim/kube/scale.h"
@@ -66,6 +67,24 @@ Outcome<> check_uid(const WriteRequest& request, const Value& next, const Value&
           prefix, kind.plural, storage_key(request.ns(), request.info.name), given, found)));
 }
 
+Outcome<> check_options(const WriteRequest& request, const std::string& options, bool applying) {
+  const std::string_view manager = request.info.parameter("fieldManager");
+  Causes causes;
+  if (applying && manager.empty()) {
+    causes.push_back(required_value("fieldManager", "is required for apply patch"));
+  }
+  if (manager.size() > kMaxManagerBytes) {
+    causes.push_back({"FieldValueTooLong",
+                      fmt::format("Too long: may not be more than {} bytes", kMaxManagerBytes),
+                      "fieldManager"});
+  }
+  if (!applying && options == "PatchOptions" && !request.info.parameter("force").empty()) {
+    causes.push_back(forbidden_value("force", "may not be specified for non-apply patch"));
+  }
+  if (causes.empty()) return {};
+  return refuse(invalid({"meta.k8s.io", options}, {}, std::move(causes)));
+}
+
 }  // namespace
 
 Outcome<> check_namespace(const Core& core, const Kind& kind, const std::string& ns,
@@ -118,24 +137,34 @@ Outcome<> Writes::admit(const WriteRequest& request, const std::string& operatio
 }
 
 Outcome<Written> Writes::create(const WriteRequest& request) {
+  if (Outcome<> fine = check_options(request, "CreateOptions", false); !fine) return refuse(fine);
   Outcome<Value> object =
       decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
   if (!object) return refuse(object);
-  return create_object(request, std::move(*object));
+  return create_object(request, Origin::post, std::move(*object));
 }
 
-Outcome<> Writes::prepare_new(const WriteRequest& request, Value& object) {
+Outcome<> Writes::prepare_new(const WriteRequest& request, Origin origin, Value& object) {
   const Kind& kind = request.kind();
   Outcome<> fine =
       settle(object, request.served, request.unknown_fields(), false, request.warnings);
+  if (fine && origin == Origin::apply && name_of(object).empty()) {
+    return refuse(bad_request(fmt::format(
+        "the name of the object ({} based on URL) was undeterminable: name must be provided",
+        request.info.name)));
+  }
   if (fine) fine = check_address(object, request.ns(), request.info.name);
   if (!fine) return fine;
+  // An applied configuration owns what stands in it, and not the defaults.
+  if (origin != Origin::apply) track_update(nullptr, object, request.writer());
   {
     MutexLock lock(core_.mu);
     fine = check_namespace(core_, kind, request.info.ns, name_of(object));
   }
+  set_admission_defaults(kind, object);
   if (fine) fine = admit(request, "CREATE", object, nullptr);
   if (!fine) return fine;
+  if (origin == Origin::apply) metadata_of(object).erase("resourceVersion");
   if (!version_of(object).empty()) {
     ApiError error;
     error.message = "resourceVersion should not be set on objects to be created";
@@ -149,8 +178,8 @@ Outcome<> Writes::prepare_new(const WriteRequest& request, Value& object) {
   return {};
 }
 
-Outcome<Written> Writes::create_object(const WriteRequest& request, Value object) {
-  if (Outcome<> fine = prepare_new(request, object); !fine) return refuse(fine);
+Outcome<Written> Writes::create_object(const WriteRequest& request, Origin origin, Value object) {
+  if (Outcome<> fine = prepare_new(request, origin, object); !fine) return refuse(fine);
   const Kind& kind = request.kind();
   const bool generated = name_of(object).empty() && metadata_of(object).contains("generateName");
   for (int attempt = 1;; ++attempt) {
@@ -192,6 +221,7 @@ Outcome<ObjectPtr> Writes::commit_create(const WriteRequest& request, Value obje
 }
 
 Outcome<Written> Writes::update(const WriteRequest& request) {
+  if (Outcome<> fine = check_options(request, "UpdateOptions", false); !fine) return refuse(fine);
   Outcome<Value> object =
       decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
   if (!object) return refuse(object);
@@ -203,31 +233,49 @@ Outcome<Written> Writes::update(const WriteRequest& request) {
   }
   return change(request, Origin::put, request.kind().create_on_update,
                 [&](const Value* current) -> Outcome<Value> {
-                  return current == nullptr ? *object : settled;
+                  if (current == nullptr) return *object;
+                  Value next = settled;
+                  track_update(current, next, request.writer());
+                  return next;
                 });
 }
 
 Outcome<Written> Writes::patch(const WriteRequest& request) {
-  Outcome<PatchType> type = patch_type_of(request.http.headers.get("Content-Type"));
+  Outcome<PatchType> type = patch_type_of(request.http.headers.get("Content-Type"), request.kind());
   if (!type) return refuse(type);
   const bool applying = *type == PatchType::apply;
-  if (applying && request.info.parameter("fieldManager").empty()) {
-    return refuse(invalid({"meta.k8s.io", "PatchOptions"}, {},
-                          {required_value("fieldManager", "is required for apply patch")}));
-  }
+  if (Outcome<> fine = check_options(request, "PatchOptions", applying); !fine) return refuse(fine);
   Outcome<Value> patch = decode_patch(*type, request.http.body);
   if (!patch) return refuse(patch);
-  if (applying && wire::string_at(*patch, "/kind") != request.kind().kind) {
-    return refuse(bad_request(fmt::format("invalid object type: {}, Kind={}",
-                                          wire::string_at(*patch, "/apiVersion"),
-                                          wire::string_at(*patch, "/kind"))));
+  if (applying) return apply(request, *patch);
+  const bool names_owners = request.http.body.find("managedFields") != std::string::npos;
+  return change(request, Origin::patch, false, [&](const Value* current) -> Outcome<Value> {
+    Value base = in_served_version(request.served, *current);
+    if (names_owners) base = shown_object(base);
+    Outcome<Value> next = apply_patch(*type, *patch, std::move(base), request.served);
+    if (!next) return next;
+    Outcome<> fine =
+        settle(*next, request.served, request.unknown_fields(), true, request.warnings);
+    if (!fine) return refuse(fine);
+    track_update(current, *next, request.writer());
+    return next;
+  });
+}
+
+Outcome<Written> Writes::apply(const WriteRequest& request, const Value& configuration) {
+  const std::string_view version = wire::string_at(configuration, "/apiVersion");
+  const std::string_view kind = wire::string_at(configuration, "/kind");
+  if (kind != request.kind().kind || version != request.served.api_version()) {
+    return refuse(
+        bad_request(fmt::format("invalid object type: {}{}, Kind={}",
+                                version.find('/') == version.npos ? "/" : "", version, kind)));
   }
-  return change(request, Origin::patch, applying && request.info.subresource.empty(),
+  const bool force = request.info.parameter("force") == "true";
+  return change(request, Origin::apply, request.info.subresource.empty(),
                 [&](const Value* current) -> Outcome<Value> {
-                  if (current == nullptr) return *patch;
-                  Outcome<Value> next = apply_patch(
-                      *type, *patch, in_served_version(request.served, *current), request.served);
-                  if (!next) return next;
+                  Outcome<Value> next =
+                      apply_configuration(current, configuration, request.writer(), force);
+                  if (!next || current == nullptr) return next;
                   Outcome<> fine = settle(*next, request.served, request.unknown_fields(), true,
                                           request.warnings);
                   if (!fine) return refuse(fine);
@@ -247,7 +295,7 @@ Outcome<Written> Writes::change(const WriteRequest& request, Origin origin, bool
     }
     Outcome<Value> next = transform(current.get());
     if (!next) return refuse(next);
-    if (current == nullptr) return create_object(request, std::move(*next));
+    if (current == nullptr) return create_object(request, origin, std::move(*next));
     Outcome<ObjectPtr> stored = change_once(request, origin, current, std::move(*next));
     if (!stored) return refuse(stored);
     if (*stored != nullptr) return Written{200, std::move(*stored)};
@@ -263,7 +311,11 @@ Outcome<ObjectPtr> Writes::change_once(const WriteRequest& request, Origin origi
   if (origin == Origin::put) {
     if (Outcome<> fine = check_uid(request, next, *current); !fine) return refuse(fine);
   }
-  const Value old = in_version(request.served, *current);
+  // Most requests speak the stored version.
+  const bool stored = wire::string_at(*current, "/apiVersion") == request.served.api_version();
+  const Value converted = stored ? Value() : in_version(request.served, *current);
+  const Value& old = stored ? *current : converted;
+  set_admission_defaults(request.kind(), next);
   if (Outcome<> fine = admit(request, "UPDATE", next, &old); !fine) return refuse(fine);
   if (Outcome<> fine = check_version(request, next, *current); !fine) return refuse(fine);
   prepare_update(request.served, request.info.subresource, next, old);
@@ -284,6 +336,7 @@ ObjectPtr Writes::commit_change(const WriteRequest& request, const ObjectPtr& cu
   const GroupResource resource = kind.resource();
   const std::string key = storage_key(request.ns(), request.info.name);
   next = stored_form(kind, std::move(next));
+  keep_old_times(next, *current);
   MutexLock lock(core_.mu);
   if (core_.storage.find(resource, key) != current) return nullptr;
   if (next == *current) return current;
@@ -301,17 +354,19 @@ ObjectPtr Writes::commit_change(const WriteRequest& request, const ObjectPtr& cu
 Outcome<Written> Writes::scale(const WriteRequest& request) {
   const std::string_view content_type = request.http.headers.get("Content-Type");
   const bool patching = request.info.verb == "patch";
-  Outcome<PatchType> type = patching ? patch_type_of(content_type) : PatchType::merge;
+  Outcome<PatchType> type =
+      patching ? patch_type_of(content_type, request.kind()) : PatchType::merge;
   if (!type) return refuse(type);
   Outcome<Value> given = patching ? decode_patch(*type, request.http.body)
                                   : decode_body(request.http.body, content_type, scale_kind());
   if (!given) return refuse(given);
   const auto transform = [&](const Value* current) -> Outcome<Value> {
-    if (!patching) return apply_scale(request.served, *current, *given);
-    Outcome<Value> scale = scale_of_object(request.served, *current, true);
-    if (scale) scale = apply_patch(*type, *given, std::move(*scale), scale_kind());
+    Outcome<Value> scale = patching ? scale_of_object(request.served, *current, true) : given;
+    if (scale && patching) scale = apply_patch(*type, *given, std::move(*scale), scale_kind());
     if (!scale) return scale;
-    return apply_scale(request.served, *current, *scale);
+    Outcome<Value> next = apply_scale(request.served, *current, *scale);
+    if (next) track_update(current, *next, request.writer());
+    return next;
   };
   Outcome<Written> written = change(request, Origin::patch, false, transform);
   if (!written) return written;

@@ -12,6 +12,7 @@
 #include "sim/kube/admission.h"
 #include "sim/kube/core.h"
 #include "sim/kube/decoding.h"
+#include "sim/kube/managed_fields.h"
 #include "sim/kube/request_info.h"
 
 namespace berth::sim::kube {
@@ -28,6 +29,12 @@ struct WriteRequest {
   bool dry_run() const { return info.parameter("dryRun") == "All"; }
   UnknownFields unknown_fields() const {
     return unknown_fields_of(info.parameter("fieldValidation"));
+  }
+  FieldWriter writer() const {
+    return {.served = served,
+            .manager = manager_name(info.parameter("fieldManager"), http.headers.get("User-Agent")),
+            .subresource = info.subresource,
+            .now = now};
   }
   // Empty for cluster-scoped kinds.
   std::string ns() const { return kind().namespaced ? info.ns : std::string(); }
@@ -53,11 +60,13 @@ class Writes {
  private:
   // The object to store, made from the one that is there (null: none is).
   using Transform = std::function<Outcome<wire::Value>(const wire::Value* current)>;
-  enum class Origin : std::uint8_t { put, patch };
+  enum class Origin : std::uint8_t { post, put, patch, apply };
 
+  // Server-side apply.
+  Outcome<Written> apply(const WriteRequest& request, const wire::Value& configuration);
   // Everything up to the point where the object gets its name.
-  Outcome<> prepare_new(const WriteRequest& request, wire::Value& object);
-  Outcome<Written> create_object(const WriteRequest& request, wire::Value object);
+  Outcome<> prepare_new(const WriteRequest& request, Origin origin, wire::Value& object);
+  Outcome<Written> create_object(const WriteRequest& request, Origin origin, wire::Value object);
   Outcome<ObjectPtr> commit_create(const WriteRequest& request, wire::Value object);
   Outcome<Written> change(const WriteRequest& request, Origin origin, bool may_create,
                           const Transform& transform);
