@@ -13,6 +13,7 @@
 #include "kube/runtime/manager.h"
 #include "net/curl_transport.h"
 #include "playground/game_stateful_set.h"
+#include "playground/node_runtime.h"
 #include "sim/kube/https_frontend.h"
 #include "sim/workloads/controllers.h"
 #include "sim/workloads/loopback_node.h"
@@ -60,6 +61,8 @@ class Playground::Impl {
     node_task_.reset();
     node_events_task_.reset();
     app_task_.reset();
+    api_.reset();  // nobody asks for logs any more
+    node_runtime_.set_node(nullptr);
     if (!options_.kubeconfig_path.empty()) (void)::unlink(options_.kubeconfig_path.c_str());
   }
 
@@ -81,8 +84,10 @@ class Playground::Impl {
 
  private:
   Result<> start_api_server() {
-    Result<std::unique_ptr<sim::kube::HttpsFrontend>> api = sim::kube::HttpsFrontend::start(
-        tasks_, {.port = options_.api_port, .transport = &transport_});
+    Result<std::unique_ptr<sim::kube::HttpsFrontend>> api =
+        sim::kube::HttpsFrontend::start(tasks_, {.port = options_.api_port,
+                                                 .server = {.pod_runtime = &node_runtime_},
+                                                 .transport = &transport_});
     if (!api) return pass(api);
     api_ = std::move(*api);
     Result<std::string> kubeconfig = api_->kubeconfig("admin", {"system:masters"});
@@ -130,8 +135,9 @@ class Playground::Impl {
   }
 
   void start_node() {
-    node_ = std::make_unique<workloads::LoopbackNode>(tasks_, *client_, Random::from_entropy());
+    node_ = std::make_shared<workloads::LoopbackNode>(tasks_, *client_, Random::from_entropy());
     node_->add_to(node_manager_);
+    node_runtime_.set_node(node_);
     node_events_ = std::make_unique<kube::EventRecorder>(tasks_, *client_, "loopback", registry_);
     node_->report_to(*node_events_);
     node_events_task_ = spawn("node events", [this](const Context& own) {
@@ -167,6 +173,7 @@ class Playground::Impl {
   Tasks& tasks_;
   const Options options_;
   net::CurlTransport transport_;
+  NodeRuntime node_runtime_;
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
   std::unique_ptr<kube::Client> client_;
@@ -177,7 +184,7 @@ class Playground::Impl {
   std::unique_ptr<workloads::Controllers> workloads_;
   std::unique_ptr<kube::EventRecorder> node_events_;
   kube::Manager node_manager_;
-  std::unique_ptr<workloads::LoopbackNode> node_;
+  std::shared_ptr<workloads::LoopbackNode> node_;
   std::unique_ptr<Task> app_task_;
   std::unique_ptr<Task> workloads_task_;
   std::unique_ptr<Task> node_events_task_;
