@@ -101,7 +101,8 @@ class Case {
     for (const Value& name : headers ? *headers : Array{}) {
       line += fmt::format(" [{}]", response->headers.get(std::string(name.as_string())));
     }
-    line += warnings_of(*response) + " ";
+    const bool quiet = wire::bool_at(step, "/quiet").value_or(false);
+    line += (quiet ? "" : warnings_of(*response)) + " ";
     Result<Value> body = wire::parse_json(response->body);
     if (!body) return line + collapse(response->body, variables_);
     save(step, *body);

@@ -298,6 +298,10 @@ void set_builtin_defaults(const Kind& kind, Value& object) {
   if (name == "ValidatingWebhookConfiguration") default_webhooks(fields, false);
   if (name == "CustomResourceDefinition") default_crd(fields);
   if (name == "Lease") object_in(fields, "spec");
+  if (name == "Namespace") {
+    const Array* held = wire::array_at(object, "/spec/finalizers");
+    if (held != nullptr && held->empty()) object_in(fields, "spec").erase("finalizers");
+  }
   if (name == "Namespace" && !name_of(object).empty()) {
     const std::string own(name_of(object));
     object_in(metadata_of(object), "labels")["kubernetes.io/metadata.name"] = own;

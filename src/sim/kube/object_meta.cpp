@@ -386,9 +386,7 @@ void fill_new_metadata(const Kind& kind, wire::Value& object, WallTime now, Rand
   }
   metadata["uid"] = random_uid(random);
   metadata["creationTimestamp"] = format_rfc3339(now);
-  for (const char* key : {"generation", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
-    metadata.erase(key);
-  }
+  metadata.erase("generation");
   if (kind.has_generation) metadata["generation"] = 1;
 }
 

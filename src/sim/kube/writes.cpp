@@ -155,6 +155,10 @@ Outcome<> Writes::prepare_new(const WriteRequest& request, Origin origin, Value&
   }
   if (fine) fine = check_address(object, request.ns(), request.info.name);
   if (!fine) return fine;
+  // Nobody is born dying, and nobody owns that.
+  for (const char* key : {"deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    metadata_of(object).erase(key);
+  }
   // An applied configuration owns what stands in it, and not the defaults.
   if (origin != Origin::apply) track_update(nullptr, object, request.writer());
   {
