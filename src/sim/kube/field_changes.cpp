@@ -152,8 +152,9 @@ class Comparison {
     const ListRule rule = type.list();
     Items old = items_of(type, rule, before);
     Items now = items_of(type, rule, after);
-    std::ranges::stable_sort(old, {}, &Items::value_type::first);
-    std::ranges::stable_sort(now, {}, &Items::value_type::first);
+    // Where keys are the same, the order in the list stays: it is that of the addresses.
+    std::ranges::sort(old);
+    std::ranges::sort(now);
     auto a = old.begin();
     auto b = now.begin();
     while (a != old.end() || b != now.end()) {

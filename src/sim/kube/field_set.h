@@ -6,7 +6,6 @@
 // somebody asks.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -65,7 +65,9 @@ ManagedEntry& entry_of(ManagedEntries& entries, ManagedEntry wanted) {
 void cap_updates(ManagedEntries& entries) {
   auto updates = std::ranges::count(entries, false, &ManagedEntry::applied);
   if (updates <= static_cast<std::ptrdiff_t>(kMaxUpdateEntries)) return;
-  std::ranges::stable_sort(entries, {}, &ManagedEntry::time);
+  std::ranges::sort(entries, {}, [](const ManagedEntry& entry) {
+    return std::pair<std::string_view, std::string_view>(entry.time, entry.manager);
+  });
   const auto oldest = [&] { return std::ranges::find(entries, false, &ManagedEntry::applied); };
   ManagedEntry bucket = *oldest();
   bucket.manager = kOldUpdates;

@@ -114,10 +114,12 @@ Array in_order(const Array& items, const Array& wanted, const Array& server, Ide
     (identity.contains(wanted, item) ? first : others).push_back(&item);
   }
   const auto by = [identity](const Array& list) {
-    return [identity, &list](const Value* item) { return identity.index(list, *item); };
+    return [identity, &list](const Value* item) {
+      return std::pair(identity.index(list, *item), item);
+    };
   };
-  std::ranges::stable_sort(first, {}, by(wanted));
-  std::ranges::stable_sort(others, {}, by(server));
+  std::ranges::sort(first, {}, by(wanted));
+  std::ranges::sort(others, {}, by(server));
   Array ordered;
   auto other = others.begin();
   for (const Value* item : first) {
