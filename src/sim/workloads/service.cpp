@@ -7,7 +7,6 @@
 namespace berth::workloads {
 namespace {
 
-using kube::types::kEndpoints;
 using kube::types::kService;
 using types::kEndpointSlice;
 using wire::Array;
