@@ -77,13 +77,16 @@ class Stage {
       : cluster_(seed, network(seed)),
         kubelet_(cluster_, {.max_start = 1s, .max_end = 1s}),
         manager_(std::make_unique<ManagerProcess>(cluster_, "manager-0")) {
-    cluster_.desk().observe([this](const net::Request& request, const net::Reply& reply) {
-      if (request.method == "GET" || reply.status >= 300) return;
-      if (request.method == "PATCH" && request.url.find("/pods/") != std::string::npos)
-        make_ready(reply);
-      if (check_) check_();
-    });
+    observing_ =
+        cluster_.desk().observe([this](const net::Request& request, const net::Reply& reply) {
+          if (request.method == "GET" || reply.status >= 300) return;
+          if (request.method == "PATCH" && request.url.find("/pods/") != std::string::npos)
+            make_ready(reply);
+          if (check_) check_();
+        });
   }
+
+  ~Stage() { cluster_.end_players(); }
 
   Cluster& cluster() { return cluster_; }
   void check_always(std::function<void()> check) { check_ = std::move(check); }
@@ -134,6 +137,7 @@ class Stage {
   Cluster cluster_;
   world::Kubelet kubelet_;
   std::function<void()> check_;
+  std::shared_ptr<const world::ServerDesk::Observer> observing_;
   std::unique_ptr<ManagerProcess> manager_;
   int restarts_ = 0;
 };
