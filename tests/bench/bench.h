@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kube/client/resource.h"
 
 namespace berth::testing {
 class ControlPlane;
@@ -43,12 +44,23 @@ class Environment {
   Result<> need_pods(int count);
   Result<> need_rooms(int count);
 
+  // An embedded API server in a process of its own: the path of its kubeconfig.
+  Result<std::string> embedded_server();
+  Result<> need_embedded_rooms(int count);
+
  private:
+  struct Embedded;
+
   std::filesystem::path own_program_;
   std::unique_ptr<testing::ControlPlane> control_plane_;
   bool pods_ = false;
   bool rooms_ = false;
+  std::unique_ptr<Embedded> embedded_;
 };
+
+// The custom objects of `need_rooms`, in the namespace "default".
+const kube::ResourceType& room_type();
+std::string room_name(int n);
 
 // Runs a program that ends with one JSON line, and gives the line's numbers.
 Result<std::map<std::string, double>> numbers_from(const std::filesystem::path& program,
@@ -67,5 +79,10 @@ Result<> run_child(const std::string& mode, const std::string& resource,
 
 std::vector<Bench> sync_benches();
 std::vector<Bench> local_benches();
+std::vector<Bench> kubesim_benches();
+std::vector<Bench> stage_benches();
+
+// Runs an embedded API server until SIGTERM: `--child serve`.
+Result<> serve_embedded(const std::string& kubeconfig_path);
 
 }  // namespace berth::bench

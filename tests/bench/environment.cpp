@@ -3,10 +3,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "base/threads.h"
 #include "bench.h"
-#include "kube/client/client.h"
-#include "net/curl_transport.h"
+#include "session.h"
 #include "support/control_plane.h"
 #include "wire/value.h"
 
@@ -20,8 +18,8 @@ using wire::Value;
 // As many as the measured rate of the server needs to be busy.
 constexpr int kCreators = 32;
 constexpr auto kProgramTimeout = std::chrono::minutes{5};
-
-const kube::ResourceType kRoom{"bench.berth.dev", "v1", "rooms", "Room", true};
+constexpr auto kServedTimeout = std::chrono::seconds{30};
+constexpr auto kLookAgain = std::chrono::milliseconds{20};
 
 // A Pod as a game server's template makes it: about 1.1 KB without what the server adds.
 Value bench_pod(int n) {
@@ -55,9 +53,9 @@ Value bench_pod(int n) {
 
 Value bench_room(int n) {
   return Object{
-      {"apiVersion", kRoom.api_version()},
-      {"kind", kRoom.kind},
-      {"metadata", Object{{"name", fmt::format("room-{:06}", n)},
+      {"apiVersion", room_type().api_version()},
+      {"kind", room_type().kind},
+      {"metadata", Object{{"name", room_name(n)},
                           {"namespace", "default"},
                           {"labels", Object{{"app", "game-room"}}}}},
       {"spec",
@@ -69,7 +67,7 @@ Value room_definition() {
   return Object{{"apiVersion", "apiextensions.k8s.io/v1"},
                 {"kind", "CustomResourceDefinition"},
                 {"metadata", Object{{"name", "rooms.bench.berth.dev"}}},
-                {"spec", Object{{"group", kRoom.group},
+                {"spec", Object{{"group", room_type().group},
                                 {"scope", "Namespaced"},
                                 {"names", Object{{"plural", "rooms"}, {"kind", "Room"}}},
                                 {"versions",
@@ -81,17 +79,14 @@ Value room_definition() {
 
 Result<> create_many(const std::string& kubeconfig, const kube::ResourceType& type, int count,
                      Value (*make)(int)) {
-  ThreadTasks tasks;
-  net::CurlTransport transport;
-  auto cluster = kube::load_kubeconfig({kubeconfig}, "");
-  if (!cluster) return pass(cluster);
-  kube::Client client(transport, *cluster);
+  Session session;
+  if (Result<> opened = session.open(kubeconfig); !opened) return opened;
   std::atomic<int> next{0};
   std::atomic<int> failures{0};
   const auto work = [&] {
-    const Context context{.tasks = tasks};
+    const Context context{.tasks = session.tasks};
     for (int n = next++; n < count; n = next++) {
-      const auto created = client.create(context, type, make(n));
+      const auto created = session.client->create(context, type, make(n));
       if (!created && created.error().code != Code::already_exists) ++failures;
       if (n % 5000 == 0) std::fprintf(stderr, "  %d of %d %s\n", n, count, type.plural.c_str());
     }
@@ -105,7 +100,36 @@ Result<> create_many(const std::string& kubeconfig, const kube::ResourceType& ty
   return {};
 }
 
+// The definition, and the rooms as soon as they are served.
+Result<> create_rooms(const std::string& kubeconfig, int count) {
+  Session session;
+  if (Result<> opened = session.open(kubeconfig); !opened) return opened;
+  const Context context = Context{.tasks = session.tasks}.within(kServedTimeout);
+  auto defined =
+      session.client->create(context, kube::types::kCustomResourceDefinition, room_definition());
+  if (!defined) return pass(defined);
+  while (!session.client->list(context, room_type(), {.ns = "default", .limit = 1})) {
+    if (!sleep_for(session.tasks, kLookAgain, {}) || context.expired())
+      return fail(context.end_error());
+  }
+  return create_many(kubeconfig, room_type(), count, bench_room);
+}
+
 }  // namespace
+
+const kube::ResourceType& room_type() {
+  static const kube::ResourceType kRoom{"bench.berth.dev", "v1", "rooms", "Room", true};
+  return kRoom;
+}
+
+std::string room_name(int n) { return fmt::format("room-{:06}", n); }
+
+struct Environment::Embedded {
+  testing::ScratchDir folder;
+  std::string kubeconfig;
+  testing::Process process;
+  bool rooms = false;
+};
 
 Environment::Environment(std::filesystem::path own_program)
     : own_program_(std::move(own_program)) {}
@@ -144,14 +168,36 @@ Result<> Environment::need_rooms(int count) {
   if (rooms_) return {};
   Result<testing::ControlPlane*> cluster = control_plane();
   if (!cluster) return pass(cluster);
-  const auto defined = (*cluster)->kubectl({"apply", "-f", "-"}, wire::to_json(room_definition()));
-  if (!defined.ok()) return fail(Code::internal, "{}", defined.err);
-  const auto served =
-      (*cluster)->kubectl({"wait", "--for=condition=Established", "crd/rooms.bench.berth.dev"});
-  if (!served.ok()) return fail(Code::internal, "{}", served.err);
-  if (Result<> made = create_many((*cluster)->kubeconfig_path(), kRoom, count, bench_room); !made)
-    return made;
+  if (Result<> made = create_rooms((*cluster)->kubeconfig_path(), count); !made) return made;
   rooms_ = true;
+  return {};
+}
+
+Result<std::string> Environment::embedded_server() {
+  if (embedded_) return embedded_->kubeconfig;
+  auto folder = testing::ScratchDir::create("berth-bench");
+  if (!folder) return fail(Code::internal, "{}", folder.error());
+  const std::string kubeconfig = folder->path() / "kubeconfig";
+  auto process = testing::Process::spawn({.program = own_program_,
+                                          .args = {"--child", "serve", "--kubeconfig", kubeconfig},
+                                          .env = {}},
+                                         folder->path() / "log");
+  if (!process) return fail(Code::internal, "{}", process.error());
+  const auto until = std::chrono::steady_clock::now() + kServedTimeout;
+  while (!std::filesystem::exists(kubeconfig)) {
+    if (std::chrono::steady_clock::now() > until || !process->running())
+      return fail(Code::unavailable, "the embedded API server did not start");
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  embedded_ =
+      std::make_unique<Embedded>(Embedded{std::move(*folder), kubeconfig, std::move(*process)});
+  return kubeconfig;
+}
+
+Result<> Environment::need_embedded_rooms(int count) {
+  if (embedded_->rooms) return {};
+  if (Result<> made = create_rooms(embedded_->kubeconfig, count); !made) return made;
+  embedded_->rooms = true;
   return {};
 }
 

@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -53,6 +54,16 @@ type syncReport struct {
 type eventReport struct {
 	Events  int     `json:"events"`
 	Seconds float64 `json:"seconds"`
+	// Processor time of the whole process between "ready" and the last update.
+	CPUSeconds float64 `json:"cpu_seconds"`
+}
+
+func cpuSeconds() float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 func main() {
@@ -99,11 +110,13 @@ func run(ctx context.Context, o options) error {
 	if o.mode == "sync" {
 		return printJSON(report)
 	}
+	before := cpuSeconds()
 	fmt.Println("ready")
 	events, err := counter.wait(ctx)
 	if err != nil {
 		return err
 	}
+	events.CPUSeconds = cpuSeconds() - before
 	return printJSON(events)
 }
 
@@ -215,7 +228,7 @@ func (c *updateCounter) count(now time.Time) {
 func (c *updateCounter) wait(ctx context.Context) (eventReport, error) {
 	select {
 	case <-c.done:
-		return eventReport{c.seen, c.last.Sub(c.first).Seconds()}, nil
+		return eventReport{Events: c.seen, Seconds: c.last.Sub(c.first).Seconds()}, nil
 	case <-ctx.Done():
 		c.mu.Lock()
 		defer c.mu.Unlock()
