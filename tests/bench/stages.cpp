@@ -17,7 +17,7 @@ Result<std::vector<Line>> stages(Environment&) {
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(kFolder, none)) {
     const Result<std::string> text = read_file(entry.path(), 64);
-    if (!text) return pass(text);
+    if (!text) return fail(text.error());
     double seconds = 0;
     std::from_chars(text->data(), text->data() + text->size(), seconds);
     lines.push_back({"stage-" + entry.path().filename().string(),

@@ -8,6 +8,12 @@ namespace {
 // Doubling stops here: the cap on the delay is reached long before.
 constexpr int kMaxDoublings = 40;
 
+// Most of these tables are empty most of the time, and hashing a key is what costs here.
+template <class Table>
+bool has(const Table& table, const ObjectKey& key) {
+  return !table.empty() && table.contains(key);
+}
+
 }  // namespace
 
 WorkQueue::WorkQueue(Tasks& tasks, WorkQueueOptions options)
@@ -37,7 +43,7 @@ void WorkQueue::add_locked(const ObjectKey& key, Priority priority) {
   } else if (metrics_) {
     metrics_->added();
   }
-  if (!processing_.contains(key) && !held_.contains(key)) enqueue_locked(key, priority);
+  if (!has(processing_, key) && !has(held_, key)) enqueue_locked(key, priority);
 }
 
 void WorkQueue::enqueue_locked(const ObjectKey& key, Priority priority) {
@@ -85,7 +91,7 @@ void WorkQueue::add_after_failure(const ObjectKey& key) {
 
 void WorkQueue::forget(const ObjectKey& key) {
   const MutexLock lock(mu_);
-  failures_.erase(key);
+  if (!failures_.empty()) failures_.erase(key);
 }
 
 int WorkQueue::failures(const ObjectKey& key) const {
@@ -100,6 +106,7 @@ void WorkQueue::park(const ObjectKey& key, const StoreProgress& store, ResourceV
 }
 
 bool WorkQueue::is_parked_locked(const ObjectKey& key, Instant now) {
+  if (parks_.empty()) return false;
   const auto it = parks_.find(key);
   if (it == parks_.end()) return false;
   std::erase_if(it->second, [&](const Park& park) {
@@ -125,7 +132,7 @@ void WorkQueue::promote_due_locked(Instant now) {
     const ObjectKey key = waiting_.begin()->key;
     waiting_.erase(waiting_.begin());
     waiting_of_.erase(key);
-    if (held_.contains(key)) {
+    if (has(held_, key)) {
       release_if_caught_up_locked(key, now);
     } else {
       add_locked(key, Priority::normal);
@@ -148,7 +155,7 @@ std::optional<ObjectKey> WorkQueue::pop_locked(Instant now) {
       ObjectKey key = std::move(queue.front());
       queue.pop_front();
       const auto it = dirty_.find(key);
-      const bool stale = it == dirty_.end() || processing_.contains(key) || held_.contains(key);
+      const bool stale = it == dirty_.end() || has(processing_, key) || has(held_, key);
       if (stale) continue;
       if (is_parked_locked(key, now)) {
         held_.insert(key);
@@ -202,8 +209,9 @@ void WorkQueue::done(const ObjectKey& key) {
   if (it == processing_.end()) return;
   if (metrics_) metrics_->worked(tasks_.now() - it->second);
   processing_.erase(it);
+  if (dirty_.empty() || shut_down_) return;
   const auto dirty = dirty_.find(key);
-  if (dirty != dirty_.end() && !shut_down_) enqueue_locked(key, dirty->second.priority);
+  if (dirty != dirty_.end()) enqueue_locked(key, dirty->second.priority);
 }
 
 void WorkQueue::shut_down() {

@@ -8,6 +8,7 @@
 #include "sim/kube/builtin_rules.h"
 #include "sim/kube/crds.h"
 #include "sim/kube/managed_entries.h"
+#include "sim/kube/managed_fields.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema_validation.h"
 
@@ -84,9 +85,11 @@ void check_dry_run(const Value& options, Causes& causes) {
 }
 
 Outcome<> check_write_options(const RequestInfo& info, bool applying) {
-  constexpr std::size_t kMaxManagerBytes = 128;
   Causes causes;
-  if (info.verb == "patch" && !applying && info.flag("force")) {
+  if (applying && info.parameter("fieldManager").empty()) {
+    causes.push_back(required_value("fieldManager", "is required for apply patch"));
+  }
+  if (info.verb == "patch" && !applying && !info.parameter("force").empty()) {
     causes.push_back(forbidden_value("force", "may not be specified for non-apply patch"));
   }
   if (const auto dry_run = info.parameter("dryRun"); !dry_run.empty()) {

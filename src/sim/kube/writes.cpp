@@ -67,24 +67,6 @@ Outcome<> check_uid(const WriteRequest& request, const Value& next, const Value&
           prefix, kind.plural, storage_key(request.ns(), request.info.name), given, found)));
 }
 
-Outcome<> check_options(const WriteRequest& request, const std::string& options, bool applying) {
-  const std::string_view manager = request.info.parameter("fieldManager");
-  Causes causes;
-  if (applying && manager.empty()) {
-    causes.push_back(required_value("fieldManager", "is required for apply patch"));
-  }
-  if (manager.size() > kMaxManagerBytes) {
-    causes.push_back({"FieldValueTooLong",
-                      fmt::format("Too long: may not be more than {} bytes", kMaxManagerBytes),
-                      "fieldManager"});
-  }
-  if (!applying && options == "PatchOptions" && !request.info.parameter("force").empty()) {
-    causes.push_back(forbidden_value("force", "may not be specified for non-apply patch"));
-  }
-  if (causes.empty()) return {};
-  return refuse(invalid({"meta.k8s.io", options}, {}, std::move(causes)));
-}
-
 }  // namespace
 
 Outcome<> check_namespace(const Core& core, const Kind& kind, const std::string& ns,
@@ -137,7 +119,6 @@ Outcome<> Writes::admit(const WriteRequest& request, const std::string& operatio
 }
 
 Outcome<Written> Writes::create(const WriteRequest& request) {
-  if (Outcome<> fine = check_options(request, "CreateOptions", false); !fine) return refuse(fine);
   Outcome<Value> object =
       decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
   if (!object) return refuse(object);
@@ -225,7 +206,6 @@ Outcome<ObjectPtr> Writes::commit_create(const WriteRequest& request, Value obje
 }
 
 Outcome<Written> Writes::update(const WriteRequest& request) {
-  if (Outcome<> fine = check_options(request, "UpdateOptions", false); !fine) return refuse(fine);
   Outcome<Value> object =
       decode_body(request.http.body, request.http.headers.get("Content-Type"), request.served);
   if (!object) return refuse(object);
@@ -248,7 +228,6 @@ Outcome<Written> Writes::patch(const WriteRequest& request) {
   Outcome<PatchType> type = patch_type_of(request.http.headers.get("Content-Type"), request.kind());
   if (!type) return refuse(type);
   const bool applying = *type == PatchType::apply;
-  if (Outcome<> fine = check_options(request, "PatchOptions", applying); !fine) return refuse(fine);
   Outcome<Value> patch = decode_patch(*type, request.http.body);
   if (!patch) return refuse(patch);
   if (applying) return apply(request, *patch);
