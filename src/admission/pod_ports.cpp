@@ -17,9 +17,10 @@ using wire::Object;
 using wire::Value;
 
 // How long a creation waits for a pool that our cache has not seen yet, and for one that is being
-// filled. Both lie far below the webhook's timeout: a waiting creation holds one of few handlers.
-constexpr Duration kUnknownPoolWait = std::chrono::milliseconds{500};
-constexpr Duration kFillingPoolWait = std::chrono::seconds{2};
+// filled. Both end before the handler's deadline, so that the refusal says why; the first is
+// shorter, because a pool that does not exist is the likelier reason.
+constexpr Duration kUnknownPoolWait = std::chrono::seconds{2};
+constexpr Duration kFillingPoolWait = std::chrono::seconds{6};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
 std::string_view annotation(const Value& pod, std::string_view key) {
@@ -189,10 +190,19 @@ Result<std::vector<claims::Slot>> PodPorts::claim(const Context& context,
   for (;;) {
     Result<std::vector<claims::Slot>> taken = claimer_.claim_all(context, slots, claim);
     if (taken || taken.error().code != Code::exhausted) return taken;
-    if (!is_worth_waiting(slots, context.tasks.now() - begin)) return taken;
+    if (!is_worth_waiting(slots, context.tasks.now() - begin)) {
+      if (is_filling(slots)) taken.error().hint = "the pool is being filled: try again in a moment";
+      return taken;
+    }
     (void)sleep_for(context.tasks, kLookAgain, context.stop);
     if (context.expired()) return taken;
   }
+}
+
+bool PodPorts::is_filling(const std::vector<claims::SlotRequest>& slots) const {
+  return std::ranges::any_of(slots, [&](const claims::SlotRequest& slot) {
+    return state_of_pool_(slot.pool) == PoolState::filling;
+  });
 }
 
 bool PodPorts::is_worth_waiting(const std::vector<claims::SlotRequest>& slots,

@@ -34,6 +34,7 @@ class PodPorts {
   Result<std::vector<claims::Slot>> claim(const Context& context,
                                           const std::vector<claims::SlotRequest>& slots,
                                           const ledger::Claim& claim);
+  bool is_filling(const std::vector<claims::SlotRequest>& slots) const;
   bool is_worth_waiting(const std::vector<claims::SlotRequest>& slots, Duration waited) const;
 
   claims::Claimer& claimer_;
