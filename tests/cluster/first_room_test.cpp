@@ -7,54 +7,33 @@
 #include <set>
 
 #include "base/file.h"
-#include "base/threads.h"
 #include "edge/echo_server.h"
 #include "model/port.h"
-#include "playground/playground.h"
-#include "support/control_plane.h"
+#include "playground_on_cluster.h"
 
 namespace berth {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ControlPlane;
 
 constexpr std::size_t kMaxExample = 64u << 10;
 constexpr int kEchoTimeoutMs = 10'000;
 
-std::string example(const std::string& name) {
-  const char* source = std::getenv("BERTH_SOURCE_DIR");
-  return read_file(std::string(source ? source : ".") + "/examples/" + name, kMaxExample).value();
-}
-
-class FirstRoomOnCluster : public ::testing::Test {
+class FirstRoomOnCluster : public PlaygroundOnCluster {
  protected:
-  void SetUp() override {
-    if (const auto why = ControlPlane::unavailable()) GTEST_SKIP() << *why;
-    auto started = ControlPlane::start();
-    ASSERT_TRUE(started) << started.error();
-    cluster_ = std::move(*started);
-    auto play = playground::Playground::start(
-        context_, {.cluster_kubeconfig = cluster_->kubeconfig_path().string()});
-    ASSERT_TRUE(play) << play.error().to_string();
-    play_ = std::move(*play);
-  }
+  FirstRoomOnCluster() : PlaygroundOnCluster(false) {}
 
+  static std::string first_room() {
+    return read_file(example("first-room.yaml"), kMaxExample).value();
+  }
   std::string get(std::vector<std::string> args) {
     args.insert(args.begin(), "get");
-    const auto result = cluster_->kubectl(std::move(args));
-    EXPECT_TRUE(result.ok()) << result.err;
-    return result.out;
+    return run(args);
   }
-
-  ThreadTasks tasks_;
-  const Context context_{.tasks = tasks_};
-  std::unique_ptr<ControlPlane> cluster_;
-  std::unique_ptr<playground::Playground> play_;
 };
 
 TEST_F(FirstRoomOnCluster, AnEchoGoesThroughThePublicPort) {
-  const auto applied = cluster_->kubectl({"apply", "-f", "-"}, example("first-room.yaml"));
+  const auto applied = cluster_->kubectl({"apply", "-f", "-"}, first_room());
   ASSERT_TRUE(applied.ok()) << applied.out << applied.err;
   EXPECT_NE(applied.err.find("is reached at 127."), std::string::npos)
       << "no admission warning: " << applied.err;
@@ -72,8 +51,7 @@ TEST_F(FirstRoomOnCluster, AnEchoGoesThroughThePublicPort) {
   EXPECT_EQ(get({"portpool", "rooms", "-n", "games", "-o", "jsonpath={.status.status}"}), "Ready");
 
   // Ten ports, ten rooms: the eleventh is refused with a reason, and gets in when one has left.
-  const std::string pod =
-      example("first-room.yaml").substr(example("first-room.yaml").rfind("---"));
+  const std::string pod = first_room().substr(first_room().rfind("---"));
   const auto create_room = [&](int n) {
     std::string yaml = pod;
     yaml.replace(yaml.find("room-0"), 6, fmt::format("room-{}", n));
@@ -118,8 +96,8 @@ TEST_F(FirstRoomOnCluster, WhatSomebodyDeletesIsInstalledAgain) {
 }
 
 TEST_F(FirstRoomOnCluster, BadInputIsRefusedWithTheFieldThatIsWrong) {
-  ASSERT_TRUE(cluster_->kubectl({"apply", "-f", "-"}, example("first-room.yaml")).ok());
-  std::string pool = example("first-room.yaml");
+  ASSERT_TRUE(cluster_->kubectl({"apply", "-f", "-"}, first_room()).ok());
+  std::string pool = first_room();
   pool.replace(pool.find("endPort: 30010"), 14, "endPort: 30000");
   const auto upside_down = cluster_->kubectl({"apply", "-f", "-"}, pool);
   EXPECT_NE(
@@ -127,7 +105,7 @@ TEST_F(FirstRoomOnCluster, BadInputIsRefusedWithTheFieldThatIsWrong) {
           "PortPool games/rooms: spec.poolItems[0].endPort: 30000 is not above startPort 30000"),
       std::string::npos)
       << upside_down.err;
-  std::string pod = example("first-room.yaml");
+  std::string pod = first_room();
   pod.replace(pod.rfind("room-0"), 6, "room-x");
   pod.replace(pod.find("rooms TCP 8000"), 14, "rooms TCP 9999");
   const auto undeclared = cluster_->kubectl({"apply", "-f", "-"}, pod);

@@ -4,46 +4,26 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "base/threads.h"
-#include "playground/playground.h"
-#include "support/control_plane.h"
+#include "playground_on_cluster.h"
 #include "support/eventually.h"
 
 namespace berth {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ControlPlane;
 
-class WorkloadsOnCluster : public ::testing::Test {
+class WorkloadsOnCluster : public PlaygroundOnCluster {
  protected:
+  WorkloadsOnCluster() : PlaygroundOnCluster(true) {}
+
   void SetUp() override {
-    if (const auto why = ControlPlane::unavailable()) GTEST_SKIP() << *why;
-    auto started = ControlPlane::start();
-    ASSERT_TRUE(started) << started.error();
-    cluster_ = std::move(*started);
-    auto play = playground::Playground::start(
-        context_,
-        {.cluster_kubeconfig = cluster_->kubeconfig_path().string(), .bring_workloads = true});
-    ASSERT_TRUE(play) << play.error().to_string();
-    play_ = std::move(*play);
+    PlaygroundOnCluster::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     for (const char* file : {"first-room.yaml", "lobby.yaml", "arena.yaml"}) {
       run({"apply", "-f", example(file)});
     }
   }
 
-  static std::string example(const std::string& name) {
-    const char* source = std::getenv("BERTH_SOURCE_DIR");
-    return std::string(source ? source : ".") + "/examples/" + name;
-  }
-  std::string run(std::vector<std::string> args) {
-    const auto result = cluster_->kubectl(args);
-    EXPECT_TRUE(result.ok()) << args.front() << " " << args.back() << ": " << result.out
-                             << result.err;
-    return result.out;
-  }
   std::string games(std::vector<std::string> args) {
     args.insert(args.begin(), {"-n", "games"});
     return run(std::move(args));
@@ -52,11 +32,6 @@ class WorkloadsOnCluster : public ::testing::Test {
   std::string field(const std::string& what, const std::string& path) {
     return games({"get", what, "-o", "jsonpath={" + path + "}"});
   }
-
-  ThreadTasks tasks_;
-  const Context context_{.tasks = tasks_};
-  std::unique_ptr<ControlPlane> cluster_;
-  std::unique_ptr<playground::Playground> play_;
 };
 
 TEST_F(WorkloadsOnCluster, RolloutsScaleAndGoBack) {
