@@ -77,13 +77,12 @@ std::optional<WebhookCertificate> CertificateKeeper::usable_part(
   const auto known = current();
   if (!secret) return known ? std::optional(*known) : std::nullopt;
   Result<WebhookCertificate> read = read_secret(*secret);
-  if (read && known && same(*read, *known)) return std::move(*read);
-  if (read) {
-    if (Result<> checked = check_keys(*read); !checked) read = pass(checked);
-  }
-  if (read) return std::move(*read);
+  const Result<> usable = !read                          ? Result<>(fail(read.error()))
+                          : known && same(*read, *known) ? Result<>()
+                                                         : check_keys(*read);
+  if (usable) return std::move(*read);
   log_warn("webhook certificate made anew: the Secret cannot be used",
-           {{"object", options_.secret.to_string()}, {"error", read.error().to_string()}});
+           {{"object", options_.secret.to_string()}, {"error", usable.error().to_string()}});
   return std::nullopt;
 }
 
