@@ -1,0 +1,96 @@
+// Engine: makes load balancers look as wished. A mailbox per load balancer: wishes are collected
+// while a call is in flight, so that a lone wish waits for one call and a storm fills every batch.
+//
+// Whoever wants a listener says so with `want`; the outcome comes to the sink. Nothing is written
+// while `may_act` says no (the fence of the leader election). Thread-safe; owned by the composition
+// root, which runs it on tasks.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "base/random.h"
+#include "lb/driver.h"
+#include "metrics/registry.h"
+#include "model/listener.h"
+#include "model/load_balancer.h"
+
+namespace berth::engine {
+
+// Whose wish it is: the name of an object, unique in the whole engine ("namespace/name").
+using WishKey = std::string;
+
+struct Wish {
+  model::LoadBalancerRef lb{};
+  // Nothing: the listener shall not exist.
+  std::optional<model::ListenerSpec> spec{};
+  // What the wish is about when `spec` is empty, and what to look for when the id is not known.
+  model::Protocol protocol = model::Protocol::tcp;
+  model::PortRange ports{};
+  std::string name{};
+  std::string known_id{};  // from the object's status; empty when it was never created
+  std::string version{};   // handed back with the outcome: which wish it answers
+};
+
+struct Outcome {
+  WishKey key{};
+  std::string version{};
+  // Success: the load balancer was seen to be as wished.
+  Result<> result{};
+  std::string listener_id{};  // when it exists
+  // The port belongs to a listener that is not ours; it was not touched.
+  bool foreign = false;
+};
+
+// Hears outcomes on the engine's tasks; must not block for long.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void report(const Outcome& outcome) = 0;
+};
+
+// All wishes for one load balancer as the caller knows them now: for the audit, which compares them
+// with what is there. `applied` says that the caller believes it done, so a difference is drift.
+struct StandingWish {
+  WishKey key{};
+  Wish wish{};
+  bool applied = false;
+};
+using Catalog = std::function<std::vector<StandingWish>(const model::LoadBalancerRef& lb)>;
+
+struct EngineOptions {
+  int workers = 4;  // load balancers served at one time
+  Duration audit_period = std::chrono::minutes{10};
+  // A listener whose name begins so is ours.
+  std::string name_prefix{};
+  metrics::Registry* registry = nullptr;
+};
+
+class Engine {
+ public:
+  using DriverOf = std::function<lb::Driver*(const model::LoadBalancerRef& lb)>;
+
+  Engine(Tasks& tasks, DriverOf driver_of, Catalog catalog, Sink& sink,
+         std::function<bool()> may_act, Random random, EngineOptions options);
+  ~Engine();
+
+  // The newest wish of a key counts; one that is under way is finished first.
+  void want(WishKey key, Wish wish);
+  // The key is nobody's any more; what is there stays as it is.
+  void forget(const WishKey& key);
+  // Compares all that is wished of this load balancer with what is there, soon. The first touch of
+  // a load balancer after the start does so by itself.
+  void audit(const model::LoadBalancerRef& lb);
+
+  // Works until the stop. Calls under way are finished or given up by the context's deadline.
+  void run(const Context& context);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace berth::engine
