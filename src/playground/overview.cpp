@@ -68,8 +68,7 @@ Room room_of(const Value& pod) {
       .pod = name_of(pod), .address = {}, .status = annotation(pod, api::kBindStatusAnnotation)};
   const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
   if (bindings && !bindings->empty()) {
-    room.address =
-        model::to_string(model::Target{bindings->front().address, bindings->front().port});
+    room.address = api::public_address(bindings->front());
   }
   return room;
 }
