@@ -25,7 +25,13 @@ struct Declared {
   std::string name{};
   std::string protocol{};
   Port number = 0;
+  Port host_port = 0;
 };
+
+Port port_at(const Value& entry, std::string_view pointer) {
+  const std::int64_t number = wire::int_at(entry, pointer).value_or(0);
+  return number < 1 || number > 65535 ? Port{0} : static_cast<Port>(number);
+}
 
 std::vector<Declared> declared_ports(const Value& pod) {
   std::vector<Declared> out;
@@ -35,13 +41,14 @@ std::vector<Declared> declared_ports(const Value& pod) {
       const Array* ports = wire::array_at((*containers)[c], "/ports");
       for (std::size_t p = 0; ports && p < ports->size(); ++p) {
         const Value& port = (*ports)[p];
-        const std::int64_t number = wire::int_at(port, "/containerPort").value_or(0);
-        if (number < 1 || number > 65535) continue;  // the API server says so
+        const Port number = port_at(port, "/containerPort");
+        if (number == 0) continue;  // the API server refuses it
         const std::string_view protocol = wire::string_at(port, "/protocol");
         out.push_back({.place = fmt::format("/spec/{}/{}/ports/{}", list, c, p),
                        .name = std::string(wire::string_at(port, "/name")),
                        .protocol = protocol.empty() ? "TCP" : std::string(protocol),
-                       .number = static_cast<Port>(number)});
+                       .number = number,
+                       .host_port = port_at(port, "/hostPort")});
       }
     }
   }
@@ -165,6 +172,17 @@ Result<std::vector<WantedHostPort>> wanted_host_ports(const Value& pod) {
     }
   }
   return wanted;
+}
+
+std::vector<Port> fixed_host_ports(const Value& pod, const std::vector<WantedHostPort>& wanted) {
+  std::vector<Port> out;
+  for (const Declared& port : declared_ports(pod)) {
+    const bool asks = std::ranges::any_of(wanted, [&](const WantedHostPort& one) {
+      return std::ranges::find(one.places, port.place) != one.places.end();
+    });
+    if (!asks && port.host_port != 0) out.push_back(port.host_port);
+  }
+  return out;
 }
 
 HostPortMap carried_host_ports(const Value& pod) {

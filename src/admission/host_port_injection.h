@@ -25,6 +25,10 @@ struct WantedHostPort {
 // host port twice. Errors name the field and what is declared.
 Result<std::vector<WantedHostPort>> wanted_host_ports(const wire::Value& pod);
 
+// Host ports that the Pod has on entries which do not ask for one: it cannot have them twice.
+std::vector<model::Port> fixed_host_ports(const wire::Value& pod,
+                                          const std::vector<WantedHostPort>& wanted);
+
 // By container port as the user declared it: what an earlier admission of this Pod, or of the one
 // that it was copied from, has put into its variables.
 using HostPortMap = std::map<model::Port, model::Port>;

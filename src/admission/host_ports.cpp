@@ -75,13 +75,13 @@ Result<AdmissionAnswer> HostPorts::admit(const Context& context, const Admission
   if (Result<> possible = check_network(request.object, as_container_port); !possible)
     return fail(std::move(possible.error()).about(request.describe()));
 
-  const HostPortMap carried = carried_host_ports(request.object);
   Value pod = request.object;
   remove_host_ports(pod);
   Result<std::vector<WantedHostPort>> wanted = wanted_host_ports(pod);
   if (!wanted) return fail(std::move(wanted.error()).about(request.describe()));
-  Result<std::vector<GivenHostPort>> given =
-      give(request, std::move(*wanted), carried, context.tasks.now());
+  Wish wish{.wanted = std::move(*wanted), .carried = carried_host_ports(pod), .fixed = {}};
+  wish.fixed = fixed_host_ports(pod, wish.wanted);
+  Result<std::vector<GivenHostPort>> given = give(request, std::move(wish), context.tasks.now());
   if (!given) return pass(given);
   put_host_ports(pod, *given, as_container_port);
 
@@ -110,20 +110,19 @@ Result<> HostPorts::wait_for_cache(const Context& context) const {
 // The ports that the Pod carries are its own when we gave them moments ago and no Pod has them yet:
 // we are called again, because another webhook changed the Pod. Otherwise its manifest was copied
 // from a Pod that has them, and it gets others.
-Result<std::vector<GivenHostPort>> HostPorts::give(const AdmissionRequest& request,
-                                                   std::vector<WantedHostPort> wanted,
-                                                   const HostPortMap& carried, Instant now) {
+Result<std::vector<GivenHostPort>> HostPorts::give(const AdmissionRequest& request, Wish wish,
+                                                   Instant now) {
   std::vector<GivenHostPort> given;
-  for (WantedHostPort& port : wanted) {
-    const auto own = carried.find(port.container_port);
-    given.push_back({std::move(port), own == carried.end() ? Port{0} : own->second});
+  for (WantedHostPort& port : wish.wanted) {
+    const auto own = wish.carried.find(port.container_port);
+    given.push_back({std::move(port), own == wish.carried.end() ? Port{0} : own->second});
   }
   const MutexLock lock(mu_);
   use_.expire(now);
   const bool has_all =
       std::ranges::none_of(given, [](const GivenHostPort& port) { return port.host_port == 0; });
   if (has_all && use_.is_reserved(request.ns, ports_of(given), now)) return given;
-  Result<std::vector<Port>> chosen = use_.choose(given.size(), random_);
+  Result<std::vector<Port>> chosen = use_.choose(given.size(), random_, wish.fixed);
   if (!chosen) {
     return fail(std::move(chosen.error())
                     .about(request.describe())

@@ -32,9 +32,13 @@ class HostPorts {
  private:
   void see(const kube::Change<kube::Pod>& change);
   Result<> wait_for_cache(const Context& context) const;
-  Result<std::vector<GivenHostPort>> give(const kube::AdmissionRequest& request,
-                                          std::vector<WantedHostPort> wanted,
-                                          const HostPortMap& carried, Instant now);
+  struct Wish {
+    std::vector<WantedHostPort> wanted;
+    HostPortMap carried;
+    std::vector<model::Port> fixed;
+  };
+  Result<std::vector<GivenHostPort>> give(const kube::AdmissionRequest& request, Wish wish,
+                                          Instant now);
 
   const kube::Store<kube::Pod>* pods_ = nullptr;
   Mutex mu_;

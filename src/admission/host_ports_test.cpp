@@ -322,6 +322,17 @@ TEST_F(HostPortsTest, HostPortsOfOtherPodsAreAvoided) {
   for (int i = 0; i < 4; ++i) EXPECT_THAT(labels_of(admit(room())), Not(testing::Contains(20003)));
 }
 
+TEST_F(HostPortsTest, AHostPortOfItsOwnIsNotGivenToAnotherPort) {
+  Value pod = room();
+  for (int i = 0; i < 30; ++i) {
+    const int fixed = 20000 + i % 10;
+    set(pod, "/spec/containers/0/ports/2/hostPort", Value(fixed));
+    const Value after = admit(pod, true);
+    EXPECT_THAT(labels_of(after), Not(testing::Contains(fixed)));
+    EXPECT_EQ(host_port(after, "/spec/containers/0/ports/2"), fixed);
+  }
+}
+
 TEST_F(HostPortsTest, ADryRunReservesNothing) {
   const auto answer = ask(room(), true);
   ASSERT_TRUE(answer);

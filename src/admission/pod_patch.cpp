@@ -22,13 +22,17 @@ void set_variables_of(Object& container, const Array& variables) {
   Array& present = env.get_array();
   std::ptrdiff_t added = 0;
   for (const Value& variable : variables) {
-    const auto same = std::ranges::find_if(present, [&](const Value& other) {
+    const auto is_same = [&](const Value& other) {
       return wire::string_at(other, "/name") == wire::string_at(variable, "/name");
-    });
-    if (same != present.end()) {
-      *same = variable;
-    } else {
+    };
+    const auto same = std::ranges::find_if(present, is_same);
+    if (same == present.end()) {
       present.insert(present.begin() + added++, variable);
+      continue;
+    }
+    *same = variable;
+    for (auto again = same + 1; again != present.end();) {  // the last one would count
+      again = is_same(*again) ? present.erase(again) : again + 1;
     }
   }
 }

@@ -33,7 +33,8 @@ TEST(PodPatch, VariablesComeFirstAndReplaceThoseOfTheirName) {
   Value pod = json(R"json({"spec":{
       "initContainers":[{"name":"i"}],
       "containers":[{"name":"a","env":[{"name":"MINE","value":"$(ONE)"},
-                                       {"name":"TWO","value":"old"}]}]}})json");
+                                       {"name":"TWO","value":"old"},
+                                       {"name":"TWO","value":"older"}]}]}})json");
   const Array variables{plain_variable("ONE", "1"), plain_variable("TWO", "2"),
                         field_variable("IP", "status.hostIP")};
   set_variables(pod, variables);
@@ -45,6 +46,7 @@ TEST(PodPatch, VariablesComeFirstAndReplaceThoseOfTheirName) {
   EXPECT_EQ(name(1), "IP");
   EXPECT_EQ(name(2), "MINE");
   EXPECT_EQ(name(3), "TWO");
+  EXPECT_EQ(name(4), "");
   EXPECT_EQ(wire::string_at(pod, "/spec/containers/0/env/3/value"), "2");
   EXPECT_EQ(wire::string_at(pod, "/spec/containers/0/env/1/valueFrom/fieldRef/fieldPath"),
             "status.hostIP");

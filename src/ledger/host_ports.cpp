@@ -20,6 +20,8 @@ HostPortUse::HostPortUse(model::PortRange range)
 HostPortUse::Key HostPortUse::key_of(const std::string& ns, std::vector<Port> ports) const {
   std::erase_if(ports, [&](Port port) { return !range_.contains(port); });
   std::ranges::sort(ports);
+  const auto twice = std::ranges::unique(ports);
+  ports.erase(twice.begin(), twice.end());
   return {ns, std::move(ports)};
 }
 
@@ -38,10 +40,13 @@ void HostPortUse::remove_pod(const std::vector<Port>& ports) {
   }
 }
 
-Result<std::vector<Port>> HostPortUse::choose(std::size_t wanted, Random& random) {
-  if (wanted > range_.size()) {
-    return fail(Code::exhausted, "asks for {} host ports, the range {}-{} has {}", wanted,
-                range_.first, range_.last, range_.size());
+Result<std::vector<Port>> HostPortUse::choose(std::size_t wanted, Random& random,
+                                              std::vector<Port> except) {
+  except = key_of({}, std::move(except)).ports;
+  if (wanted + except.size() > range_.size()) {
+    return fail(Code::exhausted, "asks for {} host ports, the range {}-{} has {}{}", wanted,
+                range_.first, range_.last, range_.size(),
+                except.empty() ? "" : fmt::format(" and the Pod has {} of them", except.size()));
   }
   std::vector<Port> chosen;
   chosen.reserve(wanted);
@@ -49,7 +54,7 @@ Result<std::vector<Port>> HostPortUse::choose(std::size_t wanted, Random& random
     // The order inside a level means nothing, so it is shuffled in place as far as needed.
     for (std::size_t i = 0; i < level.size() && chosen.size() < wanted; ++i) {
       swap_places(level, i, i + random.below(level.size() - i));
-      chosen.push_back(level[i]);
+      if (!std::ranges::binary_search(except, level[i])) chosen.push_back(level[i]);
     }
   }
   return chosen;

@@ -37,8 +37,10 @@ class HostPortUse {
   void remove_pod(const std::vector<model::Port>& ports);
 
   // Different ports, of the least used ones, by chance among equals: replicas that know the same
-  // choose differently. `exhausted` when the range has fewer.
-  Result<std::vector<model::Port>> choose(std::size_t count, Random& random);
+  // choose differently. Not those in `except`, which the Pod has already. `exhausted` when the
+  // range has fewer.
+  Result<std::vector<model::Port>> choose(std::size_t count, Random& random,
+                                          std::vector<model::Port> except = {});
 
   // The ports are in an answer to a Pod of that namespace.
   void reserve(const std::string& ns, std::vector<model::Port> ports, Instant now);
@@ -53,7 +55,7 @@ class HostPortUse {
  private:
   struct Key {
     std::string ns{};
-    std::vector<model::Port> ports{};  // sorted
+    std::vector<model::Port> ports{};  // of the range, sorted, each once
     friend auto operator<=>(const Key&, const Key&) = default;
   };
 

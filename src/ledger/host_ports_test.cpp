@@ -50,6 +50,17 @@ TEST(HostPortUse, TheLeastUsedComeFirst) {
   EXPECT_THAT(use.choose(3, random).value(), testing::UnorderedElementsAre(100, 101, 103));
 }
 
+TEST(HostPortUse, PortsThatThePodHasAreNotGivenToItAgain) {
+  Random random(1);
+  HostPortUse use({100, 103});
+  use.add_pod("games", {102});
+  EXPECT_THAT(use.choose(2, random, {101, 7, 101}).value(),
+              testing::UnorderedElementsAre(100, 103));
+  EXPECT_THAT(use.choose(1, random, {100, 101, 103}).value(), testing::ElementsAre(102));
+  EXPECT_EQ(use.choose(3, random, {101, 100}).error().message,
+            "asks for 3 host ports, the range 100-103 has 4 and the Pod has 2 of them");
+}
+
 TEST(HostPortUse, ReplicasThatKnowTheSameChooseDifferently) {
   Random one(1);
   Random other(2);
