@@ -42,6 +42,7 @@ inline constexpr std::string_view kManagedBy = "berth";
 
 // Paths of the webhooks, for the configurations and for the router.
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
+inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
 inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
 
 // In the order of installation. Without a CA bundle the webhook configurations are left out: with a
