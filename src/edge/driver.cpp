@@ -1,6 +1,7 @@
 #include "edge/driver.h"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 
 namespace berth::edge {
@@ -155,14 +156,14 @@ std::vector<Result<>> EdgeDriver::remove(const Context& context, const model::Lo
     for (const std::string& id : ids)
       if (ListenerRecord* const record = table_.find(lb, id)) remove_one(*record);
   }
-  plane_->settle(context.tasks);
+  settle(context);
   return std::vector<Result<>>(ids.size());
 }
 
 void EdgeDriver::remove_one(ListenerRecord& record) {
   if (is_checked(record.spec)) health_->forget(record.listener);
   if (auto gone = record.listener->set_targets({})) plane_->release(std::move(*gone));
-  if (record.open) plane_->close(record.listener);
+  close_sockets(record);
   table_.remove(record);
 }
 
@@ -171,23 +172,43 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context,
                                                  std::span<const lb::TargetChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes(changes.size());
-  const auto taken = [](const Result<>& r) { return !r && r.error().code == Code::conflict; };
+  std::vector<std::size_t> left(changes.size());
+  std::iota(left.begin(), left.end(), 0);
+  for (;;) {
+    std::vector<std::size_t> again;
+    {
+      const MutexLock lock(mu_);
+      for (const std::size_t i : left) {
+        outcomes[i] = change_one(lb, changes[i]);
+        if (outcomes[i] || outcomes[i].error().code != Code::conflict) continue;
+        // A socket that a call of ours is about to close frees its port in a moment.
+        if (closes_done_ < closes_asked_) again.push_back(i);
+        outcomes[i].error().code = Code::already_exists;
+      }
+    }
+    settle(context);
+    if (again.empty() || context.expired()) return outcomes;
+    left = std::move(again);
+  }
+}
+
+// Returns when the threads have done what was posted to them, and says that sockets are closed.
+void EdgeDriver::settle(const Context& context) {
+  std::uint64_t asked = 0;
   {
     const MutexLock lock(mu_);
-    for (std::size_t i = 0; i < changes.size(); ++i) outcomes[i] = change_one(lb, changes[i]);
+    asked = closes_asked_;
   }
   plane_->settle(context.tasks);
-  if (std::ranges::none_of(outcomes, taken)) return outcomes;
+  const MutexLock lock(mu_);
+  closes_done_ = std::max(closes_done_, asked);
+}
 
-  // A socket of ours that another call was still closing is closed by now.
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    if (!taken(outcomes[i])) continue;
-    const MutexLock lock(mu_);
-    outcomes[i] = change_one(lb, changes[i]);
-    if (taken(outcomes[i])) outcomes[i].error().code = Code::already_exists;
-  }
-  plane_->settle(context.tasks);
-  return outcomes;
+void EdgeDriver::close_sockets(ListenerRecord& record) {
+  if (!record.open) return;
+  record.open = false;
+  ++closes_asked_;
+  plane_->close(record.listener);
 }
 
 Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change) {
@@ -210,7 +231,7 @@ Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::Targ
   }
   plane_->release(std::move(*gone));
   if (wants_sockets && !record->open) plane_->open(record->listener, std::move(opened));
-  if (!wants_sockets && record->open) plane_->close(record->listener);
+  if (!wants_sockets) close_sockets(*record);
   record->open = wants_sockets;
   record->spec.targets = std::move(*targets);
   if (is_checked(record->spec))

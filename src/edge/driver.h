@@ -108,6 +108,8 @@ class EdgeDriver final : public lb::Driver {
       REQUIRES(mu_);
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
+  void close_sockets(ListenerRecord& record) REQUIRES(mu_);
+  void settle(const Context& context);
   std::string new_id() REQUIRES(mu_);
 
   const EdgeOptions options_;
@@ -115,6 +117,9 @@ class EdgeDriver final : public lb::Driver {
   mutable Mutex mu_;
   ListenerTable table_ GUARDED_BY(mu_);
   Random ids_ GUARDED_BY(mu_);
+  // Listeners whose sockets were to be closed, and how many of them surely are.
+  std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;
+  std::uint64_t closes_done_ GUARDED_BY(mu_) = 0;
   const std::unique_ptr<DataPlane> plane_;
   const std::unique_ptr<HealthChecker> health_;  // last: it uses the plane's budget
 };
