@@ -51,6 +51,7 @@ class Cluster final : public Sink {
     if (it == objects.end() || it->second.wish.version != outcome.version) return;
     it->second.applied = outcome.result.has_value();
     if (outcome.result) it->second.wish.known_id = outcome.listener_id;
+    if (outcome.result && on_success) on_success(it->first, it->second);
   }
 
   std::vector<StandingWish> standing(const model::LoadBalancerRef& lb) const {
@@ -70,17 +71,20 @@ class Cluster final : public Sink {
 
   std::map<WishKey, Object> objects{};
   std::vector<Outcome> outcomes{};
+  std::function<void(const WishKey&, const Object&)> on_success{};
 };
 
-// One process that runs an engine.
-class EngineProcess {
+// One process that runs an engine. What it says when it is dead, nobody hears.
+class EngineProcess final : private Sink {
  public:
   EngineProcess(sim::Process& process, sim::lb::ModelProvider& provider, Cluster& cluster,
                 EngineOptions options, std::function<bool()> may_act, std::uint64_t seed)
-      : driver_(provider, process),
+      : process_(process),
+        cluster_(cluster),
+        driver_(provider, process),
         engine_(
             process, [this](const model::LoadBalancerRef&) { return &driver_; },
-            [&cluster](const model::LoadBalancerRef& lb) { return cluster.standing(lb); }, cluster,
+            [&cluster](const model::LoadBalancerRef& lb) { return cluster.standing(lb); }, *this,
             std::move(may_act), Random(seed), std::move(options)),
         task_(process.spawn("run", [&](std::stop_token stop) {
           engine_.run({.tasks = process, .stop = std::move(stop)});
@@ -89,6 +93,12 @@ class EngineProcess {
   Engine& engine() { return engine_; }
 
  private:
+  void report(const Outcome& outcome) override {
+    if (process_.alive()) cluster_.report(outcome);
+  }
+
+  sim::Process& process_;
+  Cluster& cluster_;
   sim::lb::ModelDriver driver_;
   Engine engine_;
   std::unique_ptr<Task> task_;
