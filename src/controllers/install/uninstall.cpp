@@ -19,6 +19,7 @@ using wire::Value;
 constexpr Duration kPause = std::chrono::milliseconds{100};
 // A controller has half a minute to end, and a CRD goes when its objects have gone.
 constexpr Duration kPatience = std::chrono::seconds{90};
+constexpr Duration kClockDifference = std::chrono::minutes{2};
 constexpr std::size_t kNamedPods = 10;
 
 bool is_webhook(const ResourceType& type) {
@@ -53,16 +54,20 @@ std::string some_of(const std::vector<std::string>& names) {
 struct LeaseView {
   std::string holder{};
   std::string renewed{};
-  bool valid = false;  // not run out
+  Duration duration{};
 };
 
-LeaseView view_of(const Value& lease, WallTime now) {
-  LeaseView view{.holder = std::string(wire::string_at(lease, "/spec/holderIdentity")),
-                 .renewed = std::string(wire::string_at(lease, "/spec/renewTime"))};
+LeaseView view_of(const Value& lease) {
+  return {.holder = std::string(wire::string_at(lease, "/spec/holderIdentity")),
+          .renewed = std::string(wire::string_at(lease, "/spec/renewTime")),
+          .duration =
+              std::chrono::seconds{wire::int_at(lease, "/spec/leaseDurationSeconds").value_or(0)}};
+}
+
+// By the clock, and only roughly: the holder's may differ from ours.
+bool may_be_held(const LeaseView& view, WallTime now) {
   const Result<WallTime> renewed = parse_rfc3339(view.renewed);
-  const auto seconds = wire::int_at(lease, "/spec/leaseDurationSeconds").value_or(0);
-  view.valid = !view.holder.empty() && renewed && now < *renewed + std::chrono::seconds{seconds};
-  return view;
+  return !view.holder.empty() && renewed && now < *renewed + view.duration + kClockDifference;
 }
 
 }  // namespace
@@ -98,11 +103,15 @@ Result<bool> Uninstaller::is_running(const Context& context) {
       client_.get(context, kube::types::kLease, {options_.ns, std::string(kLeaseName)});
   if (!lease && is_missing(lease.error())) return false;
   if (!lease) return fail(lease.error());
-  return view_of(*lease, context.tasks.wall_time()).valid;
+  return may_be_held(view_of(*lease), context.tasks.wall_time());
 }
 
-// By the label that admission puts there. Pods that have ended hold nothing.
+// By the label that admission puts there. Pods that have ended hold nothing, and without Listeners
+// nobody does.
 Result<std::vector<std::string>> Uninstaller::holders(const Context& context) {
+  const Result<kube::ListPage> any = client_.list(context, api::listener_kind().type, {.limit = 1});
+  if (!any && !is_missing(any.error())) return fail(any.error());
+  if (!any || any->items.empty()) return std::vector<std::string>();
   Result<kube::ListPage> pods = client_.list_all(
       context, kube::types::kPod, {.label_selector = std::string(ledger::kTokenLabel)});
   if (!pods) return pass(pods);
@@ -201,8 +210,8 @@ Result<> Uninstaller::let_go_of_listeners(const Context& context) {
     Result<> done = client_.remove(context, pools, key);
     if (!done && !is_missing(done.error())) return done;
   }
-  tell_(fmt::format("deleted {} pools; the controller takes {} listeners off the load balancers",
-                    page->items.size(), *count));
+  tell_(fmt::format("deleted the pools; the controller takes {} listeners off the load balancers",
+                    *count));
   const Result<bool> gone = eventually(context.within(options_.grace), [&]() -> Result<bool> {
     Result<std::size_t> left = count_objects(context, client_, listeners);
     if (!left) return pass(left);
@@ -214,13 +223,11 @@ Result<> Uninstaller::let_go_of_listeners(const Context& context) {
   return {};
 }
 
-// One that runs would put everything back. Its Pods end, and the lease of one that runs elsewhere
-// is looked at until it has run out or was renewed.
+// One that runs would put everything back.
 Result<> Uninstaller::stop_controller(const Context& context) {
   const kube::ObjectKey app{options_.ns, std::string(kAppName)};
   if (Result<> done = remove(context, {kube::types::kDeployment, app}); !done) return done;
-  const Context patience = context.within(kPatience);
-  const Result<bool> ended = eventually(patience, [&]() -> Result<bool> {
+  const Result<bool> ended = eventually(context.within(kPatience), [&]() -> Result<bool> {
     const Result<kube::ListPage> pods = client_.list(
         context, kube::types::kPod,
         {.ns = options_.ns, .label_selector = fmt::format("{}={}", kAppLabel, kAppName)});
@@ -229,23 +236,27 @@ Result<> Uninstaller::stop_controller(const Context& context) {
   });
   if (!ended) return fail(ended.error());
   if (!*ended) return fail(Code::timeout, "Pods of the controller in {} do not end", options_.ns);
+  return wait_for_lease(context);
+}
 
-  std::string first;
-  const Result<bool> quiet = eventually(patience, [&]() -> Result<bool> {
+// A controller may run elsewhere. Its lease is watched until it has run out or was renewed.
+Result<> Uninstaller::wait_for_lease(const Context& context) {
+  const Instant begin = context.tasks.now();
+  std::optional<std::string> first;
+  const Result<bool> quiet = eventually(context, [&]() -> Result<bool> {
     const Result<Value> lease =
         client_.get(context, kube::types::kLease, {options_.ns, std::string(kLeaseName)});
     if (!lease && is_missing(lease.error())) return true;
     if (!lease) return fail(lease.error());
-    const LeaseView view = view_of(*lease, context.tasks.wall_time());
-    if (!view.valid) return true;
-    if (first.empty()) first = view.renewed;
-    if (view.renewed == first) return false;
+    const LeaseView view = view_of(*lease);
+    if (!may_be_held(view, context.tasks.wall_time())) return true;
+    if (!first) first = view.renewed;
+    if (view.renewed == *first) return context.tasks.now() - begin >= view.duration;
     return fail(error_of(Code::precondition, "a controller still runs: {}", view.holder)
                     .with_hint("stop it, and run this again"));
   });
   if (!quiet) return fail(quiet.error());
-  if (!*quiet) return fail(Code::timeout, "the lease of a controller does not run out");
-  return {};
+  return *quiet ? Result<>{} : fail(context.end_error());
 }
 
 Result<> Uninstaller::sweep_objects(const Context& context) {
@@ -291,7 +302,18 @@ Result<> Uninstaller::remove_namespace(const Context& context) {
       return {};
     }
   }
-  return remove(context, home);
+  Result<> going = client_.remove(context, home.type, home.key);
+  if (!going && !is_missing(going.error())) return going;
+  // Whether it goes soon depends on every API of the cluster, not on us.
+  const Result<bool> gone = eventually(context.within(kPatience), [&]() -> Result<bool> {
+    Result<bool> still = is_there(context, home);
+    if (!still) return still;
+    return !*still;
+  });
+  if (!gone) return fail(gone.error());
+  if (*gone) ++removed_[home.type.kind];
+  tell_(fmt::format("{} {}", *gone ? "removed" : "left to end by itself:", home.shown()));
+  return {};
 }
 
 Result<> Uninstaller::check_nothing_came_back(const Context& context) {

@@ -65,6 +65,7 @@ class Uninstaller {
   Result<> remove_webhooks(const Context& context);
   Result<> let_go_of_listeners(const Context& context);
   Result<> stop_controller(const Context& context);
+  Result<> wait_for_lease(const Context& context);
   Result<> sweep_objects(const Context& context);
   Result<> remove_rest(const Context& context);
   Result<> remove_namespace(const Context& context);
