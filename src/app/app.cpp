@@ -41,7 +41,8 @@ kube::Projection<kube::Pod> pods_projection() {
 }
 
 kube::CertificateKeeperOptions keeper_options(const Config& config) {
-  kube::CertificateKeeperOptions out{.secret = {config.ns, "berth-webhook-certificate"}};
+  kube::CertificateKeeperOptions out{
+      .secret = {config.ns, std::string(controllers::install::kCertificateSecret)}};
   if (config.webhook_service.empty()) {
     out.ip_addresses = {config.webhook_address};
   } else {
