@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "command.h"
-#include "edge/tcp_forwarder.h"
+#include "edge/driver.h"
 #include "environment.h"
 #include "net/curl_transport.h"
 
@@ -35,12 +35,17 @@ Result<> run_controller(Flags flags) {
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
       kube::load_config(config_source(flags.kubeconfig, flags.context));
   if (!cluster) return pass(cluster);
-  Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
-  app::App app(tasks, transport, *cluster, flags.config, **edge, Random::from_entropy());
+  app::App app(
+      tasks, transport, *cluster, flags.config,
+      [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
+        return lb.provider == model::Provider::edge ? edge->get() : nullptr;
+      },
+      Random::from_entropy());
   const Context context{.tasks = tasks, .stop = stop.get_token()};
   return app::serve(app, flags.config, context, [](const app::Endpoints& endpoints) {
     log_info("listening", {{"webhooks", endpoints.webhooks}, {"ops", endpoints.ops}});

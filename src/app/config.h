@@ -6,8 +6,10 @@
 #include <string>
 
 #include "api/host_ports.h"
+#include "base/time.h"
 #include "controllers/install/plan.h"
 #include "kube/client/resource.h"
+#include "model/load_balancer.h"
 
 namespace berth::app {
 
@@ -29,6 +31,14 @@ struct Config {
 
   // The ports of nodes that Pods are given when they ask for random host ports.
   model::PortRange host_ports = api::kDefaultHostPorts;
+
+  // What a load balancer reference means that does not say it ("lb-1").
+  model::LoadBalancerDefaults load_balancers{};
+  // Names of what we make at a provider begin so: clusters that share a load balancer need
+  // different ones.
+  std::string cluster_id = "berth";
+  // How long a port rests between two owners, after the load balancer has let the first one go.
+  Duration quarantine = std::chrono::seconds{10};
 
   controllers::install::OurUser user;
 };

@@ -91,6 +91,7 @@ std::string encode(const Claim& claim) {
                     {"uid", claim.pod_uid},
                     {"owner", claim.owner_uid},
                     {"request", claim.request},
+                    {"entry", claim.entry},
                     {"since", format_rfc3339_micro(claim.since)}};
   if (claim.keep > Duration::zero())
     json["keep"] = std::chrono::duration_cast<std::chrono::milliseconds>(claim.keep).count();
@@ -122,6 +123,7 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
               .pod_uid = text("/uid"),
               .owner_uid = text("/owner"),
               .request = text("/request"),
+              .entry = static_cast<int>(wire::int_at(*json, "/entry").value_or(0)),
               .since = *since,
               .keep = std::chrono::milliseconds{wire::int_at(*json, "/keep").value_or(0)}};
   if (const std::string_view until = wire::string_at(*json, "/until"); !until.empty()) {

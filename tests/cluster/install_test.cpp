@@ -182,7 +182,7 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   // As a controller that dies at the wrong moment leaves them.
   must(kubectl(
       {"patch", "portpool", "rooms", "-n", "games", "--type=merge", "-p", kFinalizerPatch}));
-  must(kubectl({"patch", "listener", "edge-demo-tcp-30001", "-n", "games", "--type=merge", "-p",
+  must(kubectl({"patch", "listener", "demo-tcp-30001", "-n", "games", "--type=merge", "-p",
                 kFinalizerPatch}));
 
   const auto shown = uninstall({"--dry-run"});
