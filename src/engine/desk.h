@@ -105,6 +105,7 @@ class Desk {
   std::optional<Error> error_{};
 
   int writes_since_list_ = 0;
+  bool room_ = false;  // a listener was removed in this round
   bool targets_last_ = false;
   Kind last_other_ = Kind::none;
   std::vector<WishKey> settled_;

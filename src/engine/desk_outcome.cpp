@@ -60,7 +60,8 @@ Desk::After Desk::failed(OpenWish& wish, const Error& error) {
 
 void Desk::wake_those_that_wait_for_room() {
   for (OpenWish* wish : open_.all()) {
-    if (wish->told == Code::exhausted || wish->told == Code::already_exists) {
+    const bool waits = wish->told == Code::exhausted || wish->told == Code::already_exists;
+    if (waits && !wish->told_foreign) {
       wish->not_before = Instant::min();
     }
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "engine/calls.h"
 #include "engine/desk.h"
@@ -288,8 +289,11 @@ void Desk::act(const Context& context, const Round& round, Window& window) {
             for (const lb::Removal& step : steps) ids.push_back(step.id);
             return remove_listeners(own, line, ids);
           },
-          [&](const lb::Removal& step, Result<>&) { known_.erase(step.id); });
-      wake_those_that_wait_for_room();
+          [&](const lb::Removal& step, Result<>&) {
+            known_.erase(step.id);
+            room_ = true;
+          });
+      if (std::exchange(room_, false)) wake_those_that_wait_for_room();
       return;
     case Kind::creations:
       run_calls(

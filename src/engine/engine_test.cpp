@@ -141,6 +141,21 @@ TEST_F(EngineTest, AForeignListenerIsReportedAndNotTouchedUntilItIsGone) {
   EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
 }
 
+TEST_F(EngineTest, AForeignListenerIsLookedAtNowAndThenAlsoWhenCallsAreScarce) {
+  provider_.add_listener(kLb, {.ports = {30000, 30000}, .name = "theirs"});
+  start_settled();
+  want("games/a", wish_for(30000));
+  want("games/b", wish_for(30001));
+  run_until_told(2);
+  for (int i = 0; i < 4; ++i) {
+    pass(2s);
+    script_error(Call::remove, Code::throttled);
+  }
+  want("games/b", removal_of(wish_for(30001)));
+  ASSERT_TRUE(kernel_.run_until([&] { return cluster_.objects["games/b"].applied; }));
+  EXPECT_LE(provider_.calls(Call::list), 4u);
+}
+
 TEST_F(EngineTest, ARemovedListenerIsGoneBeforeItIsReported) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
