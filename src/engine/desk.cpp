@@ -146,7 +146,7 @@ void Desk::load_balancer_gone(const Error& error) {
 
 Instant Desk::next_due() {
   Instant due = next_audit_;
-  if (!open_.empty()) due = std::min(due, std::max(open_.next_due(), not_before_));
+  if (!open_.empty()) due = std::min(due, std::max(open_.next_due(now()), not_before_));
   if (audit_ || (stale_ && !open_.empty())) due = std::min(due, std::max(now(), not_before_));
   return due;
 }

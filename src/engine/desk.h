@@ -16,6 +16,7 @@
 #include "engine/office.h"
 #include "engine/open_wishes.h"
 #include "engine/retry.h"
+#include "engine/round.h"
 #include "lb/inventory.h"
 #include "lb/plan.h"
 
@@ -31,16 +32,6 @@ class Desk {
   Mailboxes::Next step(const Context& context, Mail mail);
 
  private:
-  enum class Kind : std::uint8_t { none, removals, creations, attributes, targets };
-  // The calls of one round; all of one kind, no wish in two.
-  struct Round {
-    Kind kind = Kind::none;
-    std::vector<std::vector<lb::Removal>> removals{};
-    std::vector<std::vector<lb::Creation>> creations{};
-    std::vector<std::vector<lb::AttributeStep>> attributes{};
-    std::vector<std::vector<lb::TargetStep>> targets{};
-  };
-
   // desk.cpp: what happens in a step.
   void accept(Mail mail);
   Instant serve(const Context& context);
@@ -62,6 +53,7 @@ class Desk {
   lb::Plan plan_for(const Window& window);
   void conclude(Window& window, const lb::Plan& plan);
   void judge(OpenWish*& wish, const lb::Finding& finding);
+  void contradicted(OpenWish*& wish);
   Round choose(lb::Plan plan, const Window& window);
   void act(const Context& context, const Round& round, Window& window);
   template <class Step, class Call, class Done>
@@ -106,8 +98,7 @@ class Desk {
 
   int writes_since_list_ = 0;
   bool room_ = false;  // a listener was removed in this round
-  bool targets_last_ = false;
-  Kind last_other_ = Kind::none;
+  Rounds rounds_;
   std::vector<WishKey> settled_;
 };
 

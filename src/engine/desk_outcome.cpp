@@ -22,7 +22,7 @@ void Desk::tell(OpenWish& wish, const Error& error, bool foreign) {
   if (wish.told == error.code && wish.told_foreign == foreign) return;
   wish.told = error.code;
   wish.told_foreign = foreign;
-  log_warn("a load balancer is not as wished",
+  log_info("a listener is not as wished",
            {{"lb", to_string(lb_)}, {"object", wish.key}, {"error", error.to_string()}});
   const lb::KnownListener* known = known_.by_id(wish.wish.known_id);
   office_.sink.report({.key = wish.key,
@@ -33,6 +33,7 @@ void Desk::tell(OpenWish& wish, const Error& error, bool foreign) {
 }
 
 void Desk::tell_all(const Error& error) {
+  if (open_.empty()) return;
   for (OpenWish* wish : open_.all()) tell(*wish, error);
 }
 

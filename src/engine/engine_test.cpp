@@ -345,6 +345,18 @@ TEST_F(EngineTest, AfterTheStartAChangeIsReadBackBeforeItIsCalledDone) {
   EXPECT_EQ(provider_.calls(Call::list), 2u);
 }
 
+TEST_F(EngineTest, AProviderThatDoesNotKeepWhatItConfirmsIsToldAndNotHammered) {
+  start();
+  provider_.observe([&](const sim::lb::Change& change) {
+    if (change.after) provider_.remove_listener(kLb, change.after->id);
+  });
+  want("games/a", wish_for(30000));
+  run_until_told(1);
+  EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::conflict);
+  pass(20s);
+  EXPECT_LE(provider_.calls(Call::create), 15u);
+}
+
 TEST_F(EngineTest, ManyTargetsAreCutAndTheOldOnesGoLast) {
   start_settled();
   std::vector<model::WeightedTarget> old_targets;

@@ -54,9 +54,12 @@ std::vector<OpenWish*> OpenWishes::window(Instant now) {
   return out;
 }
 
-Instant OpenWishes::next_due() const {
+Instant OpenWishes::next_due(Instant now) const {
   Instant due = kNever;
-  for (const auto& [order, wish] : by_order_) due = std::min(due, wish.not_before);
+  for (const auto& [order, wish] : by_order_) {
+    due = std::min(due, wish.not_before);
+    if (due <= now) break;
+  }
   return due;
 }
 

@@ -20,6 +20,8 @@ struct OpenWish {
   bool repair = false;
   // A call of ours changed something for it since the load balancer was last listed.
   bool touched = false;
+  bool met = false;                    // by what we know; the next list has to say so too
+  int contradictions = 0;              // how often it said otherwise
   int attempts = 0;                    // failures in a row
   int writes = 0;                      // confirmed calls that did not make it true yet
   Instant judged_at = Instant::min();  // when its port was last found to be another's
@@ -43,8 +45,8 @@ class OpenWishes {
   // Those that may be worked on now, the most urgent first, so many that one plan is quick. Bulk
   // work always gets a part.
   std::vector<OpenWish*> window(Instant now);
-  // When the next one may be worked on.
-  Instant next_due() const;
+  // When the next one may be worked on; not later than `now` if one may be already.
+  Instant next_due(Instant now) const;
   std::vector<OpenWish*> all();
 
  private:
