@@ -246,6 +246,21 @@ TEST_F(EngineTest, NothingIsWrittenWhileWeMayNot) {
   EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
 }
 
+TEST_F(EngineTest, WhoComesBackInChargeComparesEverything) {
+  start_settled();
+  want("games/a", wish_for(30000));
+  want("games/b", wish_for(30001));
+  run_until_applied();
+  may_act_ = false;
+  want("games/a", wish_for(30000, {target(1)}));
+  pass(2s);
+  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30001)->id);
+  may_act_ = true;
+  run_until_applied();
+  pass(2s);
+  EXPECT_TRUE(provider_.find(kLb, Protocol::tcp, 30001));
+}
+
 TEST_F(EngineTest, DriftIsRepairedAndCountedWithoutASecondReport) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
