@@ -27,6 +27,8 @@ Mailboxes::Next Desk::step(const Context& context, Mail mail) {
 void Desk::accept(Mail mail) {
   for (auto& [key, wish] : mail.wishes) {
     if (wish) {
+      // What is to be removed from a load balancer that is gone need not wait for its return.
+      if (!wish->spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
       open_.put({.key = key, .wish = std::move(*wish)});
     } else {
       open_.erase(key);
@@ -51,13 +53,13 @@ Instant Desk::serve(const Context& context) {
     return next_due();
   }
   if (!may_write()) return now() + kFenceRetry;
+  if (now() < not_before_) {
+    if (error_) tell_all(*error_);  // those that came meanwhile
+    return not_before_;
+  }
   driver_ = office_.driver_of(lb_);
   if (!driver_) {
     list_failed(error_of(Code::unsupported, "no driver serves load balancer {}", to_string(lb_)));
-    return not_before_;
-  }
-  if (now() < not_before_) {
-    if (error_) tell_all(*error_);  // those that came meanwhile
     return not_before_;
   }
   if (stale_) {

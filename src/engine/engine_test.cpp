@@ -324,6 +324,21 @@ TEST_F(EngineTest, RemovalOnALoadBalancerThatIsGoneSucceeds) {
   EXPECT_EQ(provider_.calls(Call::remove), 1u);
 }
 
+TEST_F(EngineTest, RemovalFromALoadBalancerThatIsKnownToBeGoneDoesNotWait) {
+  start();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  for (int i = 0; i < 9; ++i) script_error(Call::list, Code::not_found);
+  script_error(Call::create, Code::not_found);
+  want("games/b", wish_for(30001));
+  run_until_told(2);
+  EXPECT_EQ(cluster_.outcomes[1].result.error().code, Code::not_found);
+  want("games/a", removal_of(wish_for(30000)));
+  const Instant before = kernel_.now();
+  ASSERT_TRUE(kernel_.run_until([&] { return cluster_.objects["games/a"].applied; }));
+  EXPECT_LE(kernel_.now() - before, 1s);
+}
+
 TEST_F(EngineTest, AWishForALoadBalancerThatDoesNotExistIsTold) {
   for (int i = 0; i < 2; ++i) script_error(Call::list, Code::not_found);
   start();
