@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "command.h"
-#include "edge/tcp_forwarder.h"
+#include "edge/driver.h"
 #include "environment.h"
 #include "net/curl_transport.h"
 
@@ -18,23 +18,34 @@ struct Flags {
   std::string kubeconfig;
   std::string context;
   std::string log_level = "info";
+  std::string host_ports;
   app::Config config;
 };
 
 Result<> run_controller(Flags flags) {
   if (flags.log_level == "debug") set_log_level(LogLevel::debug);
+  if (!flags.host_ports.empty()) {
+    Result<model::PortRange> range = api::parse_host_port_range(flags.host_ports);
+    if (!range) return fail(std::move(range.error()).about("--host-ports"));
+    flags.config.host_ports = *range;
+  }
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
       kube::load_config(config_source(flags.kubeconfig, flags.context));
   if (!cluster) return pass(cluster);
-  Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
-  app::App app(tasks, transport, *cluster, flags.config, **edge, Random::from_entropy());
+  app::App app(
+      tasks, transport, *cluster, flags.config,
+      [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
+        return lb.provider == model::Provider::edge ? edge->get() : nullptr;
+      },
+      Random::from_entropy());
   const Context context{.tasks = tasks, .stop = stop.get_token()};
   return app::serve(app, flags.config, context, [](const app::Endpoints& endpoints) {
     log_info("listening", {{"webhooks", endpoints.webhooks}, {"ops", endpoints.ops}});
@@ -67,6 +78,9 @@ void add_controller(CLI::App& root, Run& run) {
   command
       ->add_option("--service-account", flags->config.user.service_account, "Our service account.")
       ->default_val("berth");
+  command->add_option("--host-ports", flags->host_ports,
+                      "Ports of nodes for Pods that ask for random host ports, both ends included; "
+                      "20000-29999 by default.");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
                     "Elect a leader among replicas.");
   command->add_option("--log-level", flags->log_level, "info or debug.")

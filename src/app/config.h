@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <string>
 
+#include "api/host_ports.h"
+#include "base/time.h"
 #include "controllers/install/plan.h"
 #include "kube/client/resource.h"
+#include "model/load_balancer.h"
 
 namespace berth::app {
 
@@ -25,6 +28,17 @@ struct Config {
 
   std::string ops_address = "127.0.0.1";  // /livez, /readyz, /metrics
   std::uint16_t ops_port = 0;
+
+  // The ports of nodes that Pods are given when they ask for random host ports.
+  model::PortRange host_ports = api::kDefaultHostPorts;
+
+  // What a load balancer reference means that does not say it ("lb-1").
+  model::LoadBalancerDefaults load_balancers{};
+  // Names of what we make at a provider begin so: clusters that share a load balancer need
+  // different ones.
+  std::string cluster_id = "berth";
+  // How long a port rests between two owners, after the load balancer has let the first one go.
+  Duration quarantine = std::chrono::seconds{10};
 
   controllers::install::OurUser user;
 };

@@ -1,17 +1,15 @@
 #include "edge/echo_station.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <future>
 #include <map>
 #include <set>
 
 #include "edge/event_loop.h"
+#include "edge/fd_budget.h"
 
 namespace berth::edge {
 namespace {
@@ -22,28 +20,10 @@ constexpr int kDatagramsPerRound = 64;
 // Peers of a UDP port that are told apart; past it the oldest addresses count as new again.
 constexpr std::size_t kMaxKnownPeers = 4096;
 
-// The sockets of a station, counted.
-class Budget {
- public:
-  explicit Budget(std::size_t most) : most_(most) {}
-  bool take() {
-    if (used_.fetch_add(1) < most_) return true;
-    --used_;
-    return false;
-  }
-  void give_back(std::size_t count = 1) { used_ -= count; }
-  std::size_t used() const { return used_; }
-  std::size_t most() const { return most_; }
-
- private:
-  const std::size_t most_;
-  std::atomic<std::size_t> used_{0};
-};
-
 // What lives on the loop for one port.
 class Port {
  public:
-  Port(EventLoop& loop, Budget& budget, Fd fd, EchoStation::Options options)
+  Port(EventLoop& loop, FdBudget& budget, Fd fd, EchoStation::Options options)
       : loop_(loop), budget_(budget), fd_(std::move(fd)), options_(std::move(options)) {}
   virtual ~Port() { budget_.give_back(); }
 
@@ -59,7 +39,7 @@ class Port {
   }
 
   EventLoop& loop_;
-  Budget& budget_;
+  FdBudget& budget_;
   const Fd fd_;
   const EchoStation::Options options_;
 };
@@ -135,30 +115,20 @@ class UdpPort final : public Port {
   void on_readable() override {
     std::array<char, kEchoBuffer> buffer;
     for (int i = 0; i < kDatagramsPerRound; ++i) {
-      sockaddr_storage from{};
-      socklen_t length = sizeof from;
-      auto* address = reinterpret_cast<sockaddr*>(&from);
-      const ssize_t n = ::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, address, &length);
+      SocketAddress from;
+      socklen_t length = SocketAddress::kRoom;
+      const ssize_t n =
+          ::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, from.room(), &length);
       if (n < 0) return;
-      greet({reinterpret_cast<const char*>(&from), length}, from);
-      (void)::sendto(fd_.get(), buffer.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL, address,
-                     length);
+      greet(model::to_string(from.to_target()));
+      (void)::sendto(fd_.get(), buffer.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL,
+                     from.get(), length);
     }
   }
 
-  void greet(std::string address, const sockaddr_storage& from) {
+  void greet(const std::string& peer) {
     if (known_.size() == kMaxKnownPeers) known_.clear();
-    if (!known_.insert(std::move(address)).second) return;
-    std::array<char, INET6_ADDRSTRLEN> text{};
-    if (from.ss_family == AF_INET) {
-      const auto& v4 = reinterpret_cast<const sockaddr_in&>(from);
-      ::inet_ntop(AF_INET, &v4.sin_addr, text.data(), text.size());
-      talk(model::to_string(model::Target{text.data(), ntohs(v4.sin_port)}));
-    } else {
-      const auto& v6 = reinterpret_cast<const sockaddr_in6&>(from);
-      ::inet_ntop(AF_INET6, &v6.sin6_addr, text.data(), text.size());
-      talk(model::to_string(model::Target{text.data(), ntohs(v6.sin6_port)}));
-    }
+    if (known_.insert(peer).second) talk(peer);
   }
 
   std::set<std::string> known_;
@@ -221,7 +191,7 @@ class EchoStation::Impl {
   std::size_t sockets() const { return budget_.used(); }
 
  private:
-  Budget budget_;
+  FdBudget budget_;
   std::unique_ptr<EventLoop> loop_;  // last: its thread uses the budget
 };
 

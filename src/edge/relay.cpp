@@ -1,128 +1,169 @@
 #include "edge/relay.h"
 
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 
 namespace berth::edge {
 namespace {
 
-// One buffer for all relays of a loop; only what a short write leaves over is kept per connection.
-constexpr std::size_t kCopyBuffer = 256u << 10;
-
-std::array<char, kCopyBuffer>& copy_buffer() {
-  static thread_local std::array<char, kCopyBuffer> buffer;
-  return buffer;
-}
-
-bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
+// A reader that stays slow has this much waiting for it, not a whole buffer.
+constexpr std::size_t kLeastRead = 16u << 10;
+// Reads of what a broken side had sent before it broke.
+constexpr int kLastReads = 16;
 
 }  // namespace
 
-Relay::Relay(EventLoop& loop, Fd client, Fd target, model::Target target_address,
-             std::function<void()> on_end)
-    : loop_(loop),
-      client_{.fd = std::move(client)},
-      target_{.fd = std::move(target), .connecting = true},
-      target_address_(std::move(target_address)),
-      on_end_(std::move(on_end)) {}
+Relay::Relay(const Home& home, ListenerPtr listener, BackendLease backend, Fd client, Fd target)
+    : home_(home),
+      listener_(std::move(listener)),
+      backend_(std::move(backend)),
+      client_(*this, std::move(client)),
+      target_(*this, std::move(target)) {
+  count(listener_->counters.connections);
+  count(listener_->counters.active);
+}
 
 Relay::~Relay() {
-  if (!watching_) return;
-  loop_.forget(client_.fd.get());
-  loop_.forget(target_.fd.get());
+  listener_->counters.active.fetch_sub(1, std::memory_order_relaxed);
+  for (Side* side : {&client_, &target_})
+    if (side->watched) home_.loop.forget(side->fd.get());
 }
 
 bool Relay::begin() {
-  const bool client_watched =
-      loop_.watch(client_.fd.get(), interest_of(client_, target_),
-                  [this](std::uint32_t events) { on_events(client_, target_, events); });
-  const bool target_watched =
-      client_watched &&
-      loop_.watch(target_.fd.get(), interest_of(target_, client_),
-                  [this](std::uint32_t events) { on_events(target_, client_, events); });
-  watching_ = client_watched;
-  return target_watched;
+  // The client's turn comes when there is somebody to hand its bytes to.
+  target_.interest = EventLoop::kWritable;
+  target_.watched = home_.loop.watch(target_.fd.get(), target_.interest, target_);
+  return target_.watched;
 }
 
 void Relay::abort() {
   close_with_reset(client_.fd);
   close_with_reset(target_.fd);
-  end();
+  home_.owner.on_relay_ended(*this);
 }
 
-void Relay::on_events(Side& side, Side& other, std::uint32_t events) {
-  if (side.connecting && (events & (EventLoop::kWritable | EventLoop::kFailed))) {
-    if (pending_error(side.fd) != 0) return abort();
-    side.connecting = false;
+bool Relay::is_connected() {
+  if (!connecting_) return true;
+  if (pending_error(target_.fd) != 0) {
+    count(listener_->counters.refused);
+    abort();
+    return false;
   }
-  if ((events & EventLoop::kFailed) && pending_error(side.fd) != 0) return abort();
-  const bool readable = events & (EventLoop::kReadable | EventLoop::kFailed);
-  if ((events & EventLoop::kWritable) && !write_to(side)) return abort();
-  if (readable && other.outgoing.empty() && !side.read_ended && !read_from(side, other))
-    return abort();
-  pass_end_on(side, other);
-  pass_end_on(other, side);
-  if (finished()) return end();
-  update_interest();
+  connecting_ = false;
+  return true;
 }
 
-bool Relay::read_from(Side& side, Side& other) {
-  auto& buffer = copy_buffer();
-  const ssize_t n = ::recv(side.fd.get(), buffer.data(), buffer.size(), 0);
-  if (n < 0) return would_block(errno);
-  if (n == 0) {
-    side.read_ended = true;
+void Relay::on_events(Side& side, std::uint32_t events) {
+  if (!is_connected() || !move_bytes(side, events)) return;
+  pass_end_on(client_);
+  pass_end_on(target_);
+  if (finished()) return home_.owner.on_relay_ended(*this);
+  update_interest(client_);
+  update_interest(target_);
+}
+
+bool Relay::move_bytes(Side& side, std::uint32_t events) {
+  if ((events & EventLoop::kWritable) && !side.waiting.empty() && !flush(side)) return false;
+  if (!(events & (EventLoop::kReadable | EventLoop::kFailed))) return true;
+  if (may_read(side)) return read_from(side);
+  if (!(events & EventLoop::kFailed)) return true;
+  if (side.read_ended && pending_error(side.fd) != 0) {
+    abort();
+    return false;
+  }
+  // It hung up, and what it said last has to wait for the other side. Until then the kernel would
+  // tell us again and again.
+  home_.loop.forget(side.fd.get());
+  side.watched = false;
+  side.interest = 0;
+  return true;
+}
+
+bool Relay::read_from(Side& side) {
+  Side& other = other_than(side);
+  const ssize_t n =
+      ::recv(side.fd.get(), home_.buffer.data(), std::min(side.read_limit, home_.buffer.size()), 0);
+  if (n > 0) {
+    count(&side == &client_ ? listener_->counters.bytes_in : listener_->counters.bytes_out,
+          static_cast<std::uint64_t>(n));
+    if (!send_or_keep(other, home_.buffer.first(static_cast<std::size_t>(n)))) return false;
+    // Less at a time for a reader that lags, more again when it keeps up.
+    side.read_limit = other.waiting.empty() ? std::min(side.read_limit * 2, kCopyBuffer)
+                                            : std::max(side.read_limit / 2, kLeastRead);
     return true;
   }
-  other.outgoing.assign(buffer.data(), static_cast<std::size_t>(n));
-  return other.connecting || write_to(other);
-}
-
-bool Relay::write_to(Side& side) {
-  while (!side.outgoing.empty()) {
-    const ssize_t n =
-        ::send(side.fd.get(), side.outgoing.data(), side.outgoing.size(), MSG_NOSIGNAL);
-    if (n < 0) return would_block(errno);
-    side.outgoing.erase(0, static_cast<std::size_t>(n));
+  if (n == 0) side.read_ended = true;
+  if (n < 0 && !would_block(errno)) {
+    abort();
+    return false;
   }
   return true;
 }
 
-void Relay::pass_end_on(const Side& side, Side& other) {
-  if (!side.read_ended || other.write_ended || other.connecting || !other.outgoing.empty()) return;
+bool Relay::send_or_keep(Side& to, std::span<const char> bytes) {
+  const ssize_t n = ::send(to.fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (n < 0 && !would_block(errno)) {
+    break_off(to);
+    return false;
+  }
+  const auto sent = static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  if (sent < bytes.size())
+    to.waiting.assign(bytes.begin() + static_cast<ssize_t>(sent), bytes.end());
+  return true;
+}
+
+bool Relay::flush(Side& side) {
+  const ssize_t n = ::send(side.fd.get(), side.waiting.data() + side.taken,
+                           side.waiting.size() - side.taken, MSG_NOSIGNAL);
+  if (n < 0 && !would_block(errno)) {
+    break_off(side);
+    return false;
+  }
+  side.taken += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+  if (side.taken < side.waiting.size()) return true;
+  side.waiting = {};  // its memory too: most connections need none
+  side.taken = 0;
+  return true;
+}
+
+// It takes no more, but may have said something before: an answer that refuses an upload, say.
+void Relay::break_off(Side& broken) {
+  Side& other = other_than(broken);
+  for (int i = 0; i < kLastReads && may_read(broken); ++i) {
+    const ssize_t n = ::recv(broken.fd.get(), home_.buffer.data(), home_.buffer.size(), 0);
+    if (n <= 0) break;
+    const ssize_t sent =
+        ::send(other.fd.get(), home_.buffer.data(), static_cast<std::size_t>(n), MSG_NOSIGNAL);
+    if (sent != n) break;
+  }
+  abort();
+}
+
+void Relay::pass_end_on(Side& side) {
+  Side& other = other_than(side);
+  if (!side.read_ended || other.write_ended || !other.waiting.empty()) return;
   (void)::shutdown(other.fd.get(), SHUT_WR);
   other.write_ended = true;
 }
 
-std::uint32_t Relay::interest_of(const Side& side, const Side& other) const {
-  std::uint32_t events = 0;
-  if (!side.read_ended && other.outgoing.empty()) events |= EventLoop::kReadable;
-  if (side.connecting || !side.outgoing.empty()) events |= EventLoop::kWritable;
-  return events;
-}
-
-void Relay::update_interest() {
-  for (auto [side, other] : {std::pair(&client_, &target_), std::pair(&target_, &client_)}) {
-    // Ended both ways, its hang-up would be reported for as long as the other side drains.
-    if (side->read_ended && side->write_ended) {
-      loop_.forget(side->fd.get());
-    } else {
-      loop_.change(side->fd.get(), interest_of(*side, *other));
-    }
+void Relay::update_interest(Side& side) {
+  std::uint32_t wanted = 0;
+  if (may_read(side)) wanted |= EventLoop::kReadable;
+  if (!side.waiting.empty()) wanted |= EventLoop::kWritable;
+  if (wanted == side.interest && (side.watched || wanted == 0)) return;
+  if (side.watched) {
+    home_.loop.change(side.fd.get(), wanted);
+  } else {
+    // Refused: no room for another watch. It goes on with the next event of the other side.
+    side.watched = home_.loop.watch(side.fd.get(), wanted, side);
   }
+  side.interest = wanted;
 }
 
 bool Relay::finished() const {
   return client_.read_ended && target_.read_ended && client_.write_ended && target_.write_ended;
-}
-
-void Relay::end() {
-  if (!on_end_) return;
-  const auto on_end = std::exchange(on_end_, nullptr);
-  on_end();
 }
 
 }  // namespace berth::edge

@@ -1,13 +1,10 @@
 #include "edge/socket.h"
 
 #include <arpa/inet.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -16,104 +13,168 @@ namespace {
 
 // As deep as the kernel's default limit allows.
 constexpr int kBacklog = 4096;
+// A burst of datagrams waits here while the loop is busy; the kernel may give less.
+constexpr int kUdpReceiveBuffer = 4 << 20;
+// SYNs that are sent again before a connection counts as failed: about 7 s, not 2 min.
+constexpr int kSynRetries = 2;
+// A silent peer is asked after 5 minutes, and given up after 5 questions.
+constexpr int kKeepAliveIdle = 300;
+constexpr int kKeepAliveInterval = 15;
+constexpr int kKeepAliveCount = 5;
 
-struct Address {
-  sockaddr_storage storage{};
-  socklen_t length = 0;
-  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
+void set_option(const Fd& fd, int level, int name, int value) {
+  ::setsockopt(fd.get(), level, name, &value, sizeof value);
+}
 
-Result<Address> address_of(const model::Target& target) {
-  Address out;
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&out.storage);
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&out.storage);
-  if (inet_pton(AF_INET, target.ip.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(target.port);
-    out.length = sizeof *v4;
-  } else if (inet_pton(AF_INET6, target.ip.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(target.port);
-    out.length = sizeof *v6;
+Failure system_error(const SocketAddress& at, const char* doing, int error) {
+  const Code code = error == EADDRINUSE                  ? Code::conflict
+                    : error == EMFILE || error == ENFILE ? Code::exhausted
+                    : error == EACCES                    ? Code::forbidden
+                                                         : Code::unavailable;
+  return fail(code, "{} {}: {}", doing, model::to_string(at.to_target()), std::strerror(error));
+}
+
+Result<Fd> open_socket(const SocketAddress& at, int type) {
+  Fd fd(::socket(at.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return system_error(at, "cannot open a socket for", errno);
+  return fd;
+}
+
+template <Result<Fd> (*open)(const SocketAddress&)>
+Result<Fd> with_address(const model::Target& target) {
+  const Result<SocketAddress> address = SocketAddress::of(target);
+  if (!address) return fail(address.error());
+  return open(*address);
+}
+
+// FNV-1a.
+constexpr std::uint64_t kHashBegin = 14695981039346656037u;
+std::uint64_t hash_bytes(std::uint64_t hash, const void* bytes, std::size_t size) {
+  const auto* at = static_cast<const unsigned char*>(bytes);
+  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ at[i]) * 1099511628211u;
+  return hash;
+}
+
+}  // namespace
+
+std::uint64_t stable_hash(std::string_view bytes) {
+  return hash_bytes(kHashBegin, bytes.data(), bytes.size());
+}
+std::uint64_t stable_hash(const IpBytes& ip) {
+  return hash_bytes(kHashBegin, ip.data(), ip.size());
+}
+
+Result<SocketAddress> SocketAddress::of(const model::Target& target) {
+  SocketAddress out;
+  sockaddr_in v4{};
+  if (inet_pton(AF_INET, target.ip.c_str(), &v4.sin_addr) == 1) {
+    v4.sin_family = AF_INET;
+    v4.sin_port = htons(target.port);
+    std::memcpy(&out.v6_, &v4, sizeof v4);
+  } else if (inet_pton(AF_INET6, target.ip.c_str(), &out.v6_.sin6_addr) == 1) {
+    out.v6_.sin6_family = AF_INET6;
+    out.v6_.sin6_port = htons(target.port);
   } else {
     return fail(Code::invalid, "'{}' is not an IP address", target.ip);
   }
   return out;
 }
 
-Failure system_error(const model::Target& target, const char* doing, int error) {
-  const Code code = error == EADDRINUSE                  ? Code::conflict
-                    : error == EMFILE || error == ENFILE ? Code::exhausted
-                                                         : Code::unavailable;
-  return fail(code, "{} {}: {}", doing, model::to_string(target), std::strerror(error));
+SocketAddress SocketAddress::with_port(model::Port port) const {
+  SocketAddress out = *this;
+  out.v6_.sin6_port = htons(port);
+  return out;
 }
 
-}  // namespace
+IpBytes SocketAddress::ip() const {
+  IpBytes out{};
+  if (family() == AF_INET) {
+    sockaddr_in v4;
+    std::memcpy(&v4, &v6_, sizeof v4);
+    out[10] = out[11] = 0xff;
+    std::memcpy(out.data() + 12, &v4.sin_addr, 4);
+  } else {
+    std::memcpy(out.data(), &v6_.sin6_addr, out.size());
+  }
+  return out;
+}
 
-Result<Fd> listen_tcp(const model::Target& at) {
-  Result<Address> address = address_of(at);
-  if (!address) return pass(address);
-  Fd fd(::socket(address->get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return system_error(at, "cannot open a socket for", errno);
-  const int on = 1;
-  ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd.get(), address->get(), address->length) != 0)
-    return system_error(at, "cannot bind", errno);
-  if (::listen(fd.get(), kBacklog) != 0) return system_error(at, "cannot listen on", errno);
+model::Target SocketAddress::to_target() const {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const IpBytes bytes = ip();
+  if (family() == AF_INET)
+    ::inet_ntop(AF_INET, bytes.data() + 12, text.data(), text.size());
+  else
+    ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+  return {text.data(), port()};
+}
+
+bool SocketAddress::is_any() const {
+  const IpBytes bytes = ip();
+  return std::all_of(bytes.begin() + (family() == AF_INET ? 12 : 0), bytes.end(),
+                     [](std::uint8_t byte) { return byte == 0; });
+}
+
+Result<Fd> listen_tcp(const SocketAddress& at) {
+  Result<Fd> fd = open_socket(at, SOCK_STREAM);
+  if (!fd) return fd;
+  set_option(*fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  // Set once here: accepted connections inherit them.
+  set_option(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(*fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(*fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdle);
+  set_option(*fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveInterval);
+  set_option(*fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveCount);
+  if (::bind(fd->get(), at.get(), at.length()) != 0) return system_error(at, "cannot bind", errno);
+  if (::listen(fd->get(), kBacklog) != 0) return system_error(at, "cannot listen on", errno);
   return fd;
 }
 
-Result<Fd> connect_tcp(const model::Target& to) {
-  Result<Address> address = address_of(to);
-  if (!address) return pass(address);
-  Fd fd(::socket(address->get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return system_error(to, "cannot open a socket for", errno);
-  const int on = 1;
-  ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (::connect(fd.get(), address->get(), address->length) != 0 && errno != EINPROGRESS) {
+Result<Fd> connect_tcp(const SocketAddress& to) {
+  Result<Fd> fd = open_socket(to, SOCK_STREAM);
+  if (!fd) return fd;
+  set_option(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set_option(*fd, IPPROTO_TCP, TCP_SYNCNT, kSynRetries);
+  if (::connect(fd->get(), to.get(), to.length()) != 0 && errno != EINPROGRESS)
     return system_error(to, "cannot connect to", errno);
-  }
   return fd;
 }
 
 Fd accept_tcp(const Fd& listener) {
-  Fd fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  const int on = 1;
-  if (fd.valid()) ::setsockopt(fd.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  return Fd(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+Fd accept_tcp(const Fd& listener, SocketAddress& peer) {
+  socklen_t length = SocketAddress::kRoom;
+  return Fd(::accept4(listener.get(), peer.room(), &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+}
+
+Result<Fd> bind_udp(const SocketAddress& at) {
+  Result<Fd> fd = open_socket(at, SOCK_DGRAM);
+  if (!fd) return fd;
+  set_option(*fd, SOL_SOCKET, SO_RCVBUF, kUdpReceiveBuffer);
+  if (::bind(fd->get(), at.get(), at.length()) != 0) return system_error(at, "cannot bind", errno);
   return fd;
 }
 
-Result<Fd> bind_udp(const model::Target& at) {
-  Result<Address> address = address_of(at);
-  if (!address) return pass(address);
-  Fd fd(::socket(address->get()->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return system_error(at, "cannot open a socket for", errno);
-  if (::bind(fd.get(), address->get(), address->length) != 0)
-    return system_error(at, "cannot bind", errno);
-  return fd;
-}
-
-Result<Fd> connect_udp(const model::Target& to) {
-  Result<Address> address = address_of(to);
-  if (!address) return pass(address);
-  Fd fd(::socket(address->get()->sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return system_error(to, "cannot open a socket for", errno);
-  if (::connect(fd.get(), address->get(), address->length) != 0)
+Result<Fd> connect_udp(const SocketAddress& to) {
+  Result<Fd> fd = open_socket(to, SOCK_DGRAM);
+  if (!fd) return fd;
+  if (::connect(fd->get(), to.get(), to.length()) != 0)
     return system_error(to, "cannot connect to", errno);
   return fd;
 }
 
+Result<Fd> listen_tcp(const model::Target& at) { return with_address<listen_tcp>(at); }
+Result<Fd> connect_tcp(const model::Target& to) { return with_address<connect_tcp>(to); }
+Result<Fd> bind_udp(const model::Target& at) { return with_address<bind_udp>(at); }
+Result<Fd> connect_udp(const model::Target& to) { return with_address<connect_udp>(to); }
+
 std::string peer_of(const Fd& fd) {
-  sockaddr_storage storage{};
-  socklen_t length = sizeof storage;
-  auto* address = reinterpret_cast<sockaddr*>(&storage);
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  if (::getpeername(fd.get(), address, &length) != 0) return {};
-  if (::getnameinfo(address, length, host.data(), host.size(), port.data(), port.size(),
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-    return {};
-  return fmt::format("{}:{}", host.data(), port.data());
+  SocketAddress peer;
+  socklen_t length = SocketAddress::kRoom;
+  if (::getpeername(fd.get(), peer.room(), &length) != 0) return {};
+  return model::to_string(peer.to_target());
 }
 
 int pending_error(const Fd& fd) {
@@ -127,5 +188,7 @@ void close_with_reset(const Fd& fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
 }
+
+bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 }  // namespace berth::edge

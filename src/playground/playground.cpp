@@ -7,7 +7,7 @@
 #include "app/serve.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "edge/tcp_forwarder.h"
+#include "edge/driver.h"
 #include "kube/client/client.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
@@ -108,13 +108,15 @@ class Playground::Impl {
   }
 
   Result<> start_controller() {
-    Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+    Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
     config_.user.user = "admin";
-    app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_, *edge_,
-                                      Random::from_entropy());
+    // Whatever a load balancer is called, it is one of ours.
+    app_ = std::make_unique<app::App>(
+        tasks_, transport_, cluster_, config_,
+        [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
     app_task_ =
         spawn("controller", [this](const Context& own) { return app::serve(*app_, config_, own); });
     return {};
@@ -177,7 +179,7 @@ class Playground::Impl {
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
   std::unique_ptr<kube::Client> client_;
-  std::unique_ptr<edge::TcpForwarder> edge_;
+  std::unique_ptr<edge::EdgeDriver> edge_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
   metrics::Registry registry_;

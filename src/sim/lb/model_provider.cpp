@@ -96,6 +96,13 @@ bool ModelProvider::tasks_under_way() const {
                      [](const auto& task) { return !task.second.results; });
 }
 
+std::vector<LoadBalancerRef> ModelProvider::load_balancers() const {
+  const MutexLock lock(mu_);
+  std::vector<LoadBalancerRef> out;
+  for (const auto& [lb, balancer] : balancers_) out.push_back(lb);
+  return out;
+}
+
 std::vector<ObservedListener> ModelProvider::listeners(const LoadBalancerRef& lb) const {
   const MutexLock lock(mu_);
   std::vector<ObservedListener> out;

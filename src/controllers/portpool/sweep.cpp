@@ -1,0 +1,112 @@
+#include "controllers/portpool/sweep.h"
+
+#include <algorithm>
+
+#include "controllers/portpool/pool_plan.h"
+#include "controllers/portpool/targets.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::ListenerPtr;
+using kube::ObjectKey;
+using kube::Requeue;
+using wire::Value;
+
+// Index on the Listener store: unbound claims by the Pod's namespace.
+constexpr std::string_view kUnboundIndex = "unbound-namespace";
+
+}  // namespace
+
+ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
+                           claims::Claimer& claimer, Duration quarantine,
+                           std::function<bool()> may_write, metrics::Registry* registry)
+    : client_(client),
+      caches_(caches),
+      claimer_(claimer),
+      quarantine_(quarantine),
+      may_write_(std::move(may_write)),
+      controller_(tasks, {.name = "claim-sweep", .registry = registry},
+                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+  caches_.listeners.add_index(std::string(kUnboundIndex),
+                              [](const api::Listener& listener, kube::EmitKey emit) {
+                                const auto claim = claims::claim_of(listener);
+                                if (claim && claim->state == ledger::SlotState::claimed)
+                                  emit(claim->ns);
+                              });
+  caches_.listeners.on_change([this](const kube::Change<api::Listener>& change) {
+    if (!change.after) return;
+    const auto claim = claims::claim_of(*change.after);
+    if (claim && claim->state == ledger::SlotState::claimed)
+      controller_.queue().add_after({"", claim->ns}, ledger::kUnboundClaimLifetime);
+  });
+}
+
+Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
+  if (!may_write_()) return fail(Code::unavailable, "not the leader at this moment");
+  const WallTime now = context.tasks.wall_time();
+  std::vector<std::pair<ListenerPtr, ledger::Claim>> overdue;
+  std::optional<Duration> next;
+  for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.name)) {
+    const auto claim = claims::claim_of(*lock);
+    const Duration left = ledger::kUnboundClaimLifetime - (now - claim->since);
+    if (left > Duration::zero()) {
+      next = std::min(next.value_or(left), left);
+    } else {
+      overdue.emplace_back(lock, *claim);
+    }
+  }
+  if (overdue.empty()) return Requeue{.after = next};
+  const Result<PodsByToken> pods = list_pods(context, key.name);
+  if (!pods) return fail(pods.error());
+  for (const auto& [lock, claim] : overdue) {
+    if (Result<> settled = settle(context, lock, claim, *pods); !settled) return pass(settled);
+  }
+  return Requeue{.after = next};
+}
+
+Result<ClaimSweeper::PodsByToken> ClaimSweeper::list_pods(const Context& context,
+                                                          const std::string& ns) {
+  const Result<kube::ListPage> page = client_.list_all(
+      context, kube::types::kPod, {.ns = ns, .label_selector = std::string(ledger::kTokenLabel)});
+  if (!page) return fail(page.error());
+  PodsByToken out;
+  const std::string token_path =
+      "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel);
+  for (const Value& pod : page->items) {
+    const std::string_view phase = wire::string_at(pod, "/status/phase");
+    if (phase == "Succeeded" || phase == "Failed") continue;
+    out[std::string(wire::string_at(pod, token_path))] = {
+        std::string(wire::string_at(pod, "/metadata/name")),
+        std::string(wire::string_at(pod, "/metadata/uid"))};
+  }
+  return out;
+}
+
+Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
+                              const ledger::Claim& claim, const PodsByToken& pods) {
+  const WallTime now = context.tasks.wall_time();
+  claims::ListenerChange change;
+  if (const auto pod = pods.find(claim.token); pod != pods.end()) {
+    change.claim = ledger::encode(ledger::bound_to(claim, pod->second.name, pod->second.uid, now));
+  } else {
+    // Only a name that took its slot back may still lead to its former Pod.
+    const bool rests = claim.pod_name.empty() || leads_nowhere(*lock);
+    const auto next = ledger::abandoned(claim, rests, quarantine_, now);
+    change.claim = next ? ledger::encode(*next) : std::string();
+  }
+  Result<> changed = claimer_.change(context, *lock, change);
+  const bool overtaken = !changed && (changed.error().code == Code::precondition ||
+                                      changed.error().code == Code::not_found);
+  return overtaken ? Result<>{} : changed;
+}
+
+bool ClaimSweeper::leads_nowhere(const api::Listener& lock) const {
+  return claims::leads_nowhere(lock) &&
+         std::ranges::all_of(peers_of(lock), [&](const std::string& name) {
+           const auto peer = caches_.listeners.get(lock.meta.ns.view(), name);
+           return !peer || claims::leads_nowhere(*peer);
+         });
+}
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,48 @@
+// Frees claims whose Pod never came: the creation failed after our answer, by a quota, another
+// webhook or a time-out.
+//
+// Keyed by namespace, so that one list of the Pods with a token answers for all claims of it. A Pod
+// that exists and only waits for its address has its claim bound. Runs on the leader; owned by the
+// composition root.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "claims/claimer.h"
+#include "controllers/portpool/caches.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::portpool {
+
+class ClaimSweeper {
+ public:
+  ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
+               Duration quarantine, std::function<bool()> may_write, metrics::Registry* registry);
+
+  void add_to(kube::Manager& manager) { manager.add(controller_); }
+
+ private:
+  struct PodRef {
+    std::string name;
+    std::string uid;
+  };
+  using PodsByToken = std::map<std::string, PodRef, std::less<>>;
+
+  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<PodsByToken> list_pods(const Context& context, const std::string& ns);
+  Result<> settle(const Context& context, const claims::ListenerPtr& lock,
+                  const ledger::Claim& claim, const PodsByToken& pods);
+  bool leads_nowhere(const api::Listener& lock) const;
+
+  kube::Client& client_;
+  Caches caches_;
+  claims::Claimer& claimer_;
+  const Duration quarantine_;
+  const std::function<bool()> may_write_;
+  kube::Controller controller_;
+};
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,318 @@
+#include "edge/driver.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+namespace berth::edge {
+namespace {
+
+// In memory, a call may be as long as the caller likes; batches keep one call from holding up
+// others.
+constexpr lb::DriverLimits kLimits{
+    .serial_writes = false, .create_batch = 1000, .remove_batch = 1000, .target_batch = 5000};
+
+std::size_t default_threads() {
+  return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxDefaultThreads);
+}
+
+// TCP without somebody for new connections turns clients away; sessions of UDP need the socket for
+// as long as they go on.
+bool needs_sockets(const model::ListenerSpec& spec,
+                   const std::vector<model::WeightedTarget>& targets) {
+  if (spec.protocol == model::Protocol::udp) return !targets.empty();
+  return std::ranges::any_of(targets, [](const auto& target) { return target.weight > 0; });
+}
+
+bool is_checked(const model::ListenerSpec& spec) {
+  return spec.attributes.health_check && spec.attributes.health_check->enabled;
+}
+
+Failure no_such_listener(const model::LoadBalancerRef& lb, const std::string& id) {
+  return fail(error_of(Code::not_found, "it has no listener {}", id)
+                  .about("load balancer " + model::to_string(lb)));
+}
+
+// The same error for each entry of a call.
+template <class T>
+std::vector<Result<T>> all_failed(std::size_t count, const Error& error) {
+  return std::vector<Result<T>>(count, Result<T>(fail(error)));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
+  const LowPorts low_ports = options.low_ports.value_or(low_ports_of_process());
+  if (low_ports.limit > 0 && low_ports.limit - 1 + low_ports.offset > 65'535) {
+    return fail(Code::invalid, "ports below {} do not fit at an offset of {}", low_ports.limit,
+                low_ports.offset);
+  }
+  Result<std::unique_ptr<DataPlane>> plane = DataPlane::start(
+      {.threads = options.threads == 0 ? default_threads() : options.threads,
+       .fd_budget = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget,
+       .udp_idle = options.udp_idle,
+       .max_udp_sessions = options.max_udp_sessions});
+  if (!plane) return pass(plane);
+  Result<std::unique_ptr<HealthChecker>> health =
+      HealthChecker::start((*plane)->budget(), options.second);
+  if (!health) return pass(health);
+  return std::unique_ptr<EdgeDriver>(
+      new EdgeDriver(std::move(options), low_ports, std::move(*plane), std::move(*health)));
+}
+
+EdgeDriver::EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<DataPlane> plane,
+                       std::unique_ptr<HealthChecker> health)
+    : options_(std::move(options)),
+      low_ports_(low_ports),
+      table_(low_ports, options_.listener_quota),
+      ids_(options_.id_seed ? Random(*options_.id_seed) : Random::from_entropy()),
+      plane_(std::move(plane)),
+      health_(std::move(health)) {}
+
+EdgeDriver::~EdgeDriver() = default;
+
+const lb::DriverLimits& EdgeDriver::limits() const { return kLimits; }
+
+// Two processes do not give the same id: one that somebody noted down before a restart must not
+// name another listener afterwards.
+std::string EdgeDriver::new_id() { return fmt::format("edge-{:016x}", ids_.next()); }
+
+Result<std::vector<SocketAddress>> EdgeDriver::vips_of(const model::LoadBalancerRef& lb) const {
+  const Result<std::vector<std::string>> texts = options_.addresses(lb);
+  if (!texts) return fail(texts.error());
+  std::vector<SocketAddress> vips;
+  for (const std::string& text : *texts) {
+    const Result<SocketAddress> vip = SocketAddress::of({text, 0});
+    if (!vip) return fail(vip.error());
+    // Datagrams would be answered from whichever address the kernel picks.
+    if (vip->is_any())
+      return fail(Code::invalid, "a load balancer cannot have the address {}", text);
+    if (!std::ranges::count(vips, *vip)) vips.push_back(*vip);
+  }
+  return vips;
+}
+
+Result<model::LoadBalancerInfo> EdgeDriver::describe(const Context& context,
+                                                     const model::LoadBalancerRef& lb) {
+  if (context.expired()) return fail(context.end_error());
+  Result<std::vector<SocketAddress>> vips = vips_of(lb);
+  if (!vips) return pass(vips);
+  model::LoadBalancerInfo info{.name = lb.id,
+                               .type = options_.type,
+                               .listener_quota = options_.listener_quota,
+                               .low_port_limit = low_ports_.limit,
+                               .low_port_offset = low_ports_.offset};
+  for (const SocketAddress& vip : *vips) info.vips.push_back(vip.to_target().ip);
+  return info;
+}
+
+Result<std::vector<lb::ObservedListener>> EdgeDriver::list(const Context& context,
+                                                           const model::LoadBalancerRef& lb) {
+  if (context.expired()) return fail(context.end_error());
+  if (Result<std::vector<SocketAddress>> vips = vips_of(lb); !vips) return pass(vips);
+  std::vector<lb::ObservedListener> out;
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.of(lb)) out.push_back({record->id, record->spec});
+  return out;
+}
+
+std::vector<Result<std::string>> EdgeDriver::create(const Context& context,
+                                                    const model::LoadBalancerRef& lb,
+                                                    std::span<const model::ListenerSpec> wanted) {
+  if (context.expired()) return all_failed<std::string>(wanted.size(), context.end_error());
+  const Result<std::vector<SocketAddress>> vips = vips_of(lb);
+  if (!vips) return all_failed<std::string>(wanted.size(), vips.error());
+  std::vector<Result<std::string>> outcomes;
+  const MutexLock lock(mu_);
+  for (const model::ListenerSpec& spec : wanted) outcomes.push_back(create_one(lb, *vips, spec));
+  return outcomes;
+}
+
+Result<std::string> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
+                                           const std::vector<SocketAddress>& vips,
+                                           const model::ListenerSpec& wanted) {
+  if (Result<> good = check_ports(wanted.ports); !good) return pass(good);
+  Result<ListenerRecord*> holder = table_.holder(lb, wanted, vips);
+  if (!holder) return pass(holder);
+  if (*holder != nullptr) return (*holder)->id;
+
+  ListenerRecord record{.lb = lb, .id = new_id(), .spec = wanted, .vips = vips};
+  record.spec.targets.clear();
+  record.listener = std::make_shared<Listener>(Listener::Options{.id = record.id,
+                                                                 .protocol = wanted.protocol,
+                                                                 .workers = plane_->threads(),
+                                                                 .second = options_.second});
+  record.listener->set_attributes(wanted.attributes);
+  std::string id = record.id;
+  if (Result<> added = table_.add(std::move(record)); !added) return pass(added);
+  return id;
+}
+
+std::vector<Result<>> EdgeDriver::remove(const Context& context, const model::LoadBalancerRef& lb,
+                                         std::span<const std::string> ids) {
+  if (context.expired()) return all_failed<void>(ids.size(), context.end_error());
+  {
+    const MutexLock lock(mu_);
+    for (const std::string& id : ids)
+      if (ListenerRecord* const record = table_.find(lb, id)) remove_one(*record);
+  }
+  settle(context);
+  return std::vector<Result<>>(ids.size());
+}
+
+void EdgeDriver::remove_one(ListenerRecord& record) {
+  if (is_checked(record.spec)) health_->forget(record.listener);
+  if (auto gone = record.listener->set_targets({})) plane_->release(std::move(*gone));
+  close_sockets(record);
+  table_.remove(record);
+}
+
+std::vector<Result<>> EdgeDriver::change_targets(const Context& context,
+                                                 const model::LoadBalancerRef& lb,
+                                                 std::span<const lb::TargetChange> changes) {
+  if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
+  std::vector<Result<>> outcomes(changes.size());
+  std::vector<std::size_t> left(changes.size());
+  std::iota(left.begin(), left.end(), 0);
+  for (;;) {
+    std::vector<std::size_t> again;
+    {
+      const MutexLock lock(mu_);
+      for (const std::size_t i : left) {
+        outcomes[i] = change_one(lb, changes[i]);
+        if (outcomes[i] || outcomes[i].error().code != Code::conflict) continue;
+        // A socket that a call of ours is about to close frees its port in a moment.
+        if (closes_done_ < closes_asked_) again.push_back(i);
+        outcomes[i].error().code = Code::already_exists;
+      }
+    }
+    settle(context);
+    if (again.empty() || context.expired()) return outcomes;
+    left = std::move(again);
+  }
+}
+
+// Returns when the threads have done what was posted to them, and says that sockets are closed.
+void EdgeDriver::settle(const Context& context) {
+  std::uint64_t asked = 0;
+  {
+    const MutexLock lock(mu_);
+    asked = closes_asked_;
+  }
+  plane_->settle(context.tasks);
+  const MutexLock lock(mu_);
+  closes_done_ = std::max(closes_done_, asked);
+}
+
+void EdgeDriver::close_sockets(ListenerRecord& record) {
+  if (!record.open) return;
+  record.open = false;
+  ++closes_asked_;
+  plane_->close(record.listener);
+}
+
+Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change) {
+  ListenerRecord* const record = table_.find(lb, change.listener_id);
+  if (record == nullptr) return no_such_listener(lb, change.listener_id);
+  Result<std::vector<model::WeightedTarget>> targets = changed_targets(record->spec, change);
+  if (!targets) return pass(targets);
+
+  const bool wants_sockets = needs_sockets(record->spec, *targets);
+  std::vector<BoundSocket> opened;
+  if (wants_sockets && !record->open) {
+    Result<std::vector<BoundSocket>> sockets = open_sockets(*record);
+    if (!sockets) return pass(sockets);
+    opened = std::move(*sockets);
+  }
+  Result<std::vector<BackendPtr>> gone = record->listener->set_targets(*targets);
+  if (!gone) {
+    plane_->budget().give_back(opened.size());
+    return pass(gone);
+  }
+  plane_->release(std::move(*gone));
+  if (wants_sockets && !record->open) plane_->open(record->listener, std::move(opened));
+  if (!wants_sockets) close_sockets(*record);
+  record->open = wants_sockets;
+  record->spec.targets = std::move(*targets);
+  if (is_checked(record->spec))
+    health_->set(record->listener, record->spec.attributes.health_check);
+  return {};
+}
+
+// All ports on all addresses, or none.
+Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& record) {
+  const model::ListenerSpec& spec = record.spec;
+  FdBudget& budget = plane_->budget();
+  const std::size_t needed = record.vips.size() * spec.ports.size();
+  if (!budget.take(needed)) {
+    return fail(error_of(Code::exhausted, "listener '{}' needs {} sockets, {} of {} are in use",
+                         spec.name, needed, budget.used(), budget.most())
+                    .about("load balancer " + model::to_string(record.lb))
+                    .with_hint("raise the limit of open files, or spread listeners over replicas"));
+  }
+  std::vector<BoundSocket> sockets;
+  for (const SocketAddress& vip : record.vips) {
+    for (std::uint32_t nth = 0; nth < spec.ports.size(); ++nth) {
+      const auto port = static_cast<model::Port>(spec.ports.first + nth);
+      const SocketAddress at = vip.with_port(low_ports_.opened_at(port));
+      Result<Fd> fd = spec.protocol == model::Protocol::tcp ? listen_tcp(at) : bind_udp(at);
+      if (!fd) {
+        budget.give_back(needed);
+        return pass(fd);
+      }
+      sockets.push_back({std::move(*fd), static_cast<model::Port>(nth)});
+    }
+  }
+  return sockets;
+}
+
+std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
+                                                    const model::LoadBalancerRef& lb,
+                                                    std::span<const lb::AttributeChange> changes) {
+  if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
+  std::vector<Result<>> outcomes;
+  const MutexLock lock(mu_);
+  for (const lb::AttributeChange& change : changes) {
+    ListenerRecord* const record = table_.find(lb, change.listener_id);
+    if (record == nullptr) {
+      outcomes.push_back(no_such_listener(lb, change.listener_id));
+      continue;
+    }
+    const bool was_checked = is_checked(record->spec);
+    record->spec.attributes = change.attributes;
+    record->listener->set_attributes(change.attributes);
+    if (was_checked || is_checked(record->spec))
+      health_->set(record->listener, change.attributes.health_check);
+    outcomes.emplace_back();
+  }
+  return outcomes;
+}
+
+EdgeSnapshot EdgeDriver::snapshot() const {
+  EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all()) {
+    const ListenerCounters& counters = record->listener->counters;
+    ListenerSnapshot one{.lb = record->lb,
+                         .id = record->id,
+                         .name = record->spec.name,
+                         .protocol = record->spec.protocol,
+                         .ports = record->spec.ports,
+                         .open = record->open,
+                         .connections = counters.connections,
+                         .active = counters.active,
+                         .bytes_in = counters.bytes_in,
+                         .bytes_out = counters.bytes_out,
+                         .datagrams_in = counters.datagrams_in,
+                         .datagrams_out = counters.datagrams_out,
+                         .refused = counters.refused,
+                         .dropped = counters.dropped};
+    for (const BackendPtr& backend : record->listener->backends())
+      one.targets.push_back(
+          {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});
+    out.listeners.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace berth::edge

@@ -1,0 +1,127 @@
+// EdgeDriver: a load balancer of our own that carries TCP and UDP in this process.
+//
+// Any load balancer that the address plan knows is there; by default that is any id at all. What
+// listeners there are lives in memory: a new process begins with none, and whoever drives it
+// creates them again. Ids are unique over processes. A listener has sockets only while somebody can
+// be reached: TCP, while a target has a weight above 0; UDP, while there is a target. A target with
+// weight 0 keeps what it has and gets nothing new; what goes to a target that is removed is reset
+// before the call returns. If all targets of a listener are unhealthy, traffic goes to all of them.
+//
+// Bounds are the options below. A listener that finds no file descriptor is `exhausted`; a
+// connection is reset and counted. Thread-safe; owned by the composition root.
+#pragma once
+
+#include <optional>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "edge/data_plane.h"
+#include "edge/health_checker.h"
+#include "edge/listener_table.h"
+#include "lb/driver.h"
+
+namespace berth::edge {
+
+// More threads than this gain little for what they cost in sharing.
+inline constexpr std::size_t kMaxDefaultThreads = 4;
+// Every port of both protocols: no bound beyond that.
+inline constexpr std::uint32_t kListenerQuota = 2 * 65'535;
+// UDP sessions of one thread at one time, should the budget allow so many.
+inline constexpr std::size_t kMaxUdpSessions = 65'536;
+
+struct EdgeOptions {
+  AddressPlan addresses = loopback_plan();
+  std::string type = "OPEN";
+  std::size_t threads = 0;                        // 0: the cores, at most kMaxDefaultThreads
+  std::size_t fd_budget = 0;                      // 0: default_fd_budget()
+  std::uint32_t listener_quota = kListenerQuota;  // of each load balancer
+  std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
+  Duration udp_idle = std::chrono::seconds{60};
+  std::size_t max_udp_sessions = kMaxUdpSessions;
+  // How long a second of health checks and of `session_seconds` lasts; tests make it short.
+  Duration second = std::chrono::seconds{1};
+  std::optional<std::uint64_t> id_seed{};  // none: from the operating system
+};
+
+struct TargetSnapshot {
+  model::WeightedTarget target{};
+  bool healthy = true;
+  std::uint64_t connections = 0;
+  std::uint64_t active = 0;
+};
+
+// What a listener has carried. Connections are TCP connections or UDP sessions.
+struct ListenerSnapshot {
+  model::LoadBalancerRef lb{};
+  std::string id{};
+  std::string name{};
+  model::Protocol protocol = model::Protocol::tcp;
+  model::PortRange ports{};
+  bool open = false;
+  std::uint64_t connections = 0;
+  std::uint64_t active = 0;
+  std::uint64_t bytes_in = 0;
+  std::uint64_t bytes_out = 0;
+  std::uint64_t datagrams_in = 0;
+  std::uint64_t datagrams_out = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t dropped = 0;
+  std::vector<TargetSnapshot> targets{};
+};
+
+struct EdgeSnapshot {
+  std::vector<ListenerSnapshot> listeners{};
+  std::size_t fds_used = 0;
+  std::size_t fd_budget = 0;
+};
+
+class EdgeDriver final : public lb::Driver {
+ public:
+  static Result<std::unique_ptr<EdgeDriver>> start(EdgeOptions options = {});
+  ~EdgeDriver() override;
+
+  const lb::DriverLimits& limits() const override;
+  Result<model::LoadBalancerInfo> describe(const Context& context,
+                                           const model::LoadBalancerRef& lb) override;
+  Result<std::vector<lb::ObservedListener>> list(const Context& context,
+                                                 const model::LoadBalancerRef& lb) override;
+  std::vector<Result<std::string>> create(const Context& context, const model::LoadBalancerRef& lb,
+                                          std::span<const model::ListenerSpec> wanted) override;
+  std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
+                               std::span<const std::string> ids) override;
+  std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
+                                       std::span<const lb::TargetChange> changes) override;
+  std::vector<Result<>> change_attributes(const Context& context, const model::LoadBalancerRef& lb,
+                                          std::span<const lb::AttributeChange> changes) override;
+
+  EdgeSnapshot snapshot() const;
+
+ private:
+  EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<DataPlane> plane,
+             std::unique_ptr<HealthChecker> health);
+
+  Result<std::vector<SocketAddress>> vips_of(const model::LoadBalancerRef& lb) const;
+  Result<std::string> create_one(const model::LoadBalancerRef& lb,
+                                 const std::vector<SocketAddress>& vips,
+                                 const model::ListenerSpec& wanted) REQUIRES(mu_);
+  Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change)
+      REQUIRES(mu_);
+  void remove_one(ListenerRecord& record) REQUIRES(mu_);
+  Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
+  void close_sockets(ListenerRecord& record) REQUIRES(mu_);
+  void settle(const Context& context);
+  std::string new_id() REQUIRES(mu_);
+
+  const EdgeOptions options_;
+  const LowPorts low_ports_;
+  mutable Mutex mu_;
+  ListenerTable table_ GUARDED_BY(mu_);
+  Random ids_ GUARDED_BY(mu_);
+  // Listeners whose sockets were to be closed, and how many of them surely are.
+  std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;
+  std::uint64_t closes_done_ GUARDED_BY(mu_) = 0;
+  const std::unique_ptr<DataPlane> plane_;
+  const std::unique_ptr<HealthChecker> health_;  // last: it uses the plane's budget
+};
+
+}  // namespace berth::edge

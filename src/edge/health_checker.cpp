@@ -1,0 +1,190 @@
+#include "edge/health_checker.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <unordered_map>
+
+#include "edge/event_loop.h"
+
+namespace berth::edge {
+namespace {
+
+struct Rules {
+  model::Protocol protocol = model::Protocol::tcp;
+  model::Port port = 0;
+  Duration interval{};
+  Duration timeout{};
+  std::uint32_t healthy_count = 0;
+  std::uint32_t unhealthy_count = 0;
+};
+
+Rules rules_of(model::Protocol protocol, const model::HealthCheck& check, Duration second) {
+  const auto or_default = [](std::uint32_t value, std::uint32_t otherwise) {
+    return value == 0 ? otherwise : value;
+  };
+  return {.protocol = protocol,
+          .port = check.port,
+          .interval = or_default(check.interval_seconds, kHealthIntervalSeconds) * second,
+          .timeout = or_default(check.timeout_seconds, kHealthTimeoutSeconds) * second,
+          .healthy_count = or_default(check.healthy_count, kHealthyCount),
+          .unhealthy_count = or_default(check.unhealthy_count, kUnhealthyCount)};
+}
+
+// The questions to one target.
+class Probe final : public Watcher {
+ public:
+  Probe(EventLoop& loop, FdBudget& budget, BackendPtr backend)
+      : loop_(loop), budget_(budget), backend_(std::move(backend)) {}
+  ~Probe() { hang_up(); }
+
+  void set_rules(const Rules& rules) { rules_ = rules; }
+  bool asking() const { return fd_.valid(); }
+  const Backend& backend() const { return *backend_; }
+
+  void on_time() {
+    if (asking() && loop_.now() >= deadline_)
+      // Silence is what a TCP target must not give, and what a UDP target may.
+      return learn(rules_.protocol == model::Protocol::udp);
+  }
+  bool is_due() const { return !asking() && loop_.now() >= due_; }
+
+  void ask() {
+    if (!budget_.take()) return;  // at the next tick
+    due_ = loop_.now() + rules_.interval;
+    deadline_ = loop_.now() + rules_.timeout;
+    const SocketAddress to =
+        rules_.port == 0 ? backend_->address : backend_->address.with_port(rules_.port);
+    const bool tcp = rules_.protocol == model::Protocol::tcp;
+    Result<Fd> fd = tcp ? connect_tcp(to) : connect_udp(to);
+    if (!fd) {
+      budget_.give_back();
+      return learn(false);
+    }
+    fd_ = std::move(*fd);
+    if (!tcp && ::send(fd_.get(), "", 0, MSG_NOSIGNAL) < 0) return learn(false);
+    if (!loop_.watch(fd_.get(), tcp ? EventLoop::kWritable : EventLoop::kReadable, *this))
+      hang_up();
+  }
+
+  void on_events(std::uint32_t) override { learn(pending_error(fd_) == 0); }
+
+ private:
+  void hang_up() {
+    if (!asking()) return;
+    loop_.forget(fd_.get());
+    fd_.close();
+    budget_.give_back();
+  }
+
+  void learn(bool answered) {
+    hang_up();
+    in_a_row_ = answered == last_answered_ ? in_a_row_ + 1 : 1;
+    last_answered_ = answered;
+    if (in_a_row_ >= (answered ? rules_.healthy_count : rules_.unhealthy_count))
+      backend_->healthy.store(answered, std::memory_order_relaxed);
+  }
+
+  EventLoop& loop_;
+  FdBudget& budget_;
+  const BackendPtr backend_;
+  Rules rules_{};
+  Fd fd_;
+  Instant due_{};  // at once
+  Instant deadline_{};
+  bool last_answered_ = true;
+  std::uint32_t in_a_row_ = 0;
+};
+
+}  // namespace
+
+// All but the constructor runs on the loop.
+class HealthChecker::Impl {
+ public:
+  Impl(std::unique_ptr<EventLoop> its_loop, FdBudget& budget, Duration second)
+      : budget_(budget), second_(second), loop(std::move(its_loop)) {}
+  ~Impl() { loop->stop(); }
+
+  void set(const ListenerPtr& listener, const std::optional<model::HealthCheck>& check) {
+    if (!check || !check->enabled) return forget(*listener);
+    if (probes_.empty()) schedule();
+    auto& known = probes_[listener.get()];
+    std::vector<std::unique_ptr<Probe>> next;
+    for (const BackendPtr& backend : listener->backends()) {
+      const auto old = std::ranges::find_if(
+          known, [&](const auto& probe) { return probe && &probe->backend() == backend.get(); });
+      next.push_back(old != known.end() ? std::move(*old)
+                                        : std::make_unique<Probe>(*loop, budget_, backend));
+      next.back()->set_rules(rules_of(listener->protocol(), *check, second_));
+    }
+    known = std::move(next);
+    if (known.empty()) probes_.erase(listener.get());
+  }
+
+  void forget(const Listener& listener) {
+    probes_.erase(&listener);
+    for (const BackendPtr& backend : listener.backends())
+      backend->healthy.store(true, std::memory_order_relaxed);
+  }
+
+ private:
+  void schedule() {
+    if (scheduled_) return;
+    scheduled_ = true;
+    loop->after(second_ / kTicksPerSecond, [this] { tick(); });
+  }
+
+  void tick() {
+    scheduled_ = false;
+    std::size_t asking = 0;
+    for (const auto& [listener, probes] : probes_) {
+      for (const auto& probe : probes) {
+        probe->on_time();
+        asking += probe->asking() ? 1 : 0;
+      }
+    }
+    for (const auto& [listener, probes] : probes_) {
+      for (const auto& probe : probes) {
+        if (asking >= kMaxHealthProbes) break;
+        if (!probe->is_due()) continue;
+        probe->ask();
+        asking += probe->asking() ? 1 : 0;
+      }
+    }
+    if (!probes_.empty()) schedule();
+  }
+
+  static constexpr int kTicksPerSecond = 10;
+  FdBudget& budget_;
+  const Duration second_;
+  bool scheduled_ = false;
+
+ public:
+  std::unique_ptr<EventLoop> loop;
+
+ private:
+  // Goes before the loop that it uses.
+  std::unordered_map<const Listener*, std::vector<std::unique_ptr<Probe>>> probes_;
+};
+
+HealthChecker::HealthChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HealthChecker::~HealthChecker() = default;
+
+Result<std::unique_ptr<HealthChecker>> HealthChecker::start(FdBudget& budget, Duration second) {
+  Result<std::unique_ptr<EventLoop>> loop = EventLoop::start("edge-health");
+  if (!loop) return pass(loop);
+  return std::unique_ptr<HealthChecker>(
+      new HealthChecker(std::make_unique<Impl>(std::move(*loop), budget, second)));
+}
+
+void HealthChecker::set(const ListenerPtr& listener,
+                        const std::optional<model::HealthCheck>& check) {
+  impl_->loop->post([impl = impl_.get(), listener, check] { impl->set(listener, check); });
+}
+
+void HealthChecker::forget(const ListenerPtr& listener) {
+  impl_->loop->post([impl = impl_.get(), listener] { impl->forget(*listener); });
+}
+
+}  // namespace berth::edge

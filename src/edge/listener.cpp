@@ -1,0 +1,52 @@
+#include "edge/listener.h"
+
+namespace berth::edge {
+
+void Listener::set_attributes(const model::ListenerAttributes& attributes) {
+  const MutexLock lock(mu_);
+  balancer_.set_rules(attributes.scheduler, attributes.session_seconds * options_.second);
+}
+
+Result<std::vector<BackendPtr>> Listener::set_targets(
+    const std::vector<model::WeightedTarget>& targets) {
+  const MutexLock lock(mu_);
+  std::map<model::Target, BackendPtr> next;
+  std::vector<BackendPtr> in_order;
+  for (const model::WeightedTarget& wanted : targets) {
+    const auto known = backends_.find(wanted.target);
+    BackendPtr backend = known == backends_.end() ? nullptr : known->second;
+    if (!backend) {
+      const Result<SocketAddress> address = SocketAddress::of(wanted.target);
+      if (!address) return fail(address.error());
+      backend = std::make_shared<Backend>(wanted.target, *address, options_.workers);
+      backend->weight = wanted.weight;
+    }
+    next.emplace(wanted.target, backend);
+    in_order.push_back(std::move(backend));
+  }
+  for (const model::WeightedTarget& wanted : targets)
+    next.at(wanted.target)->weight = wanted.weight;
+  std::vector<BackendPtr> gone;
+  for (auto& [target, backend] : backends_) {
+    if (next.contains(target)) continue;
+    backend->removed = true;
+    gone.push_back(backend);
+  }
+  backends_ = std::move(next);
+  balancer_.set_backends(in_order);
+  return gone;
+}
+
+BackendLease Listener::choose(const IpBytes& client, Instant now) {
+  const MutexLock lock(mu_);
+  return BackendLease(balancer_.choose(client, now));
+}
+
+std::vector<BackendPtr> Listener::backends() const {
+  const MutexLock lock(mu_);
+  std::vector<BackendPtr> out;
+  for (const auto& [target, backend] : backends_) out.push_back(backend);
+  return out;
+}
+
+}  // namespace berth::edge

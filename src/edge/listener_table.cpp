@@ -1,0 +1,109 @@
+#include "edge/listener_table.h"
+
+namespace berth::edge {
+namespace {
+
+std::string name_of(const model::PortRange& ports) {
+  return ports.size() == 1 ? fmt::format("{}", ports.first)
+                           : fmt::format("{}-{}", ports.first, ports.last);
+}
+
+Result<> check_target(const model::Target& target, std::uint32_t ports) {
+  constexpr std::uint32_t kLastPort = 65'535;
+  const Result<SocketAddress> address = SocketAddress::of(target);
+  if (!address) return fail(address.error());
+  if (target.port == 0 || target.port + ports - 1 > kLastPort)
+    return fail(Code::invalid, "target {} does not have {} ports from its own on",
+                model::to_string(target), ports);
+  return {};
+}
+
+}  // namespace
+
+Result<ListenerRecord*> ListenerTable::holder(const model::LoadBalancerRef& lb,
+                                              const model::ListenerSpec& spec,
+                                              const std::vector<SocketAddress>& vips) {
+  for (const SocketAddress& vip : vips) {
+    for (const model::PortRange& piece : low_ports_.opened_at(spec.ports)) {
+      const auto next = places_.lower_bound({vip.ip(), spec.protocol, piece.first});
+      if (next == places_.end() || next->first.ip != vip.ip() ||
+          next->first.protocol != spec.protocol || next->second.first > piece.last)
+        continue;
+      ListenerRecord& taken = *next->second.record;
+      if (taken.lb == lb && taken.spec.ports == spec.ports && taken.spec.name == spec.name)
+        return &taken;
+      return fail(error_of(Code::already_exists, "{} {} of {} is taken by listener '{}' on {} {}",
+                           model::to_string(spec.protocol), name_of(spec.ports), vip.to_target().ip,
+                           taken.spec.name, model::to_string(taken.lb), name_of(taken.spec.ports))
+                      .about("load balancer " + model::to_string(lb)));
+    }
+  }
+  return nullptr;
+}
+
+Result<> ListenerTable::add(ListenerRecord record) {
+  auto& mine = by_lb_[record.lb];
+  if (mine.size() >= quota_) {
+    return fail(error_of(Code::exhausted, "it has all the {} listeners that it may have", quota_)
+                    .about("load balancer " + model::to_string(record.lb)));
+  }
+  auto owned = std::make_unique<ListenerRecord>(std::move(record));
+  for (const SocketAddress& vip : owned->vips)
+    for (const model::PortRange& piece : low_ports_.opened_at(owned->spec.ports))
+      places_[{vip.ip(), owned->spec.protocol, piece.last}] = {piece.first, owned.get()};
+  mine.emplace(owned->id, std::move(owned));
+  return {};
+}
+
+void ListenerTable::remove(const ListenerRecord& record) {
+  for (const SocketAddress& vip : record.vips)
+    for (const model::PortRange& piece : low_ports_.opened_at(record.spec.ports))
+      places_.erase({vip.ip(), record.spec.protocol, piece.last});
+  const auto it = by_lb_.find(record.lb);
+  it->second.erase(std::string(record.id));
+  if (it->second.empty()) by_lb_.erase(it);
+}
+
+ListenerRecord* ListenerTable::find(const model::LoadBalancerRef& lb, const std::string& id) {
+  const auto mine = by_lb_.find(lb);
+  if (mine == by_lb_.end()) return nullptr;
+  const auto it = mine->second.find(id);
+  return it == mine->second.end() ? nullptr : it->second.get();
+}
+
+std::vector<const ListenerRecord*> ListenerTable::of(const model::LoadBalancerRef& lb) const {
+  std::vector<const ListenerRecord*> out;
+  const auto mine = by_lb_.find(lb);
+  if (mine == by_lb_.end()) return out;
+  for (const auto& [id, record] : mine->second) out.push_back(record.get());
+  return out;
+}
+
+std::vector<const ListenerRecord*> ListenerTable::all() const {
+  std::vector<const ListenerRecord*> out;
+  for (const auto& [lb, records] : by_lb_)
+    for (const auto& [id, record] : records) out.push_back(record.get());
+  return out;
+}
+
+Result<> check_ports(const model::PortRange& ports) {
+  if (ports.first == 0 || ports.last < ports.first)
+    return fail(Code::invalid, "ports {}-{} are no range of ports", ports.first, ports.last);
+  return {};
+}
+
+Result<std::vector<model::WeightedTarget>> changed_targets(const model::ListenerSpec& spec,
+                                                           const lb::TargetChange& change) {
+  std::map<model::Target, std::uint32_t> weights;
+  for (const auto& [target, weight] : spec.targets) weights[target] = weight;
+  for (const auto& [target, weight] : change.add) {
+    if (Result<> good = check_target(target, spec.ports.size()); !good) return pass(good);
+    weights[target] = weight;
+  }
+  for (const model::Target& target : change.remove) weights.erase(target);
+  std::vector<model::WeightedTarget> out;
+  for (const auto& [target, weight] : weights) out.push_back({target, weight});
+  return out;
+}
+
+}  // namespace berth::edge

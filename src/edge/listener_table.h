@@ -1,0 +1,68 @@
+// What the driver knows of its listeners: which there are, and who has which port of which address.
+// Pure bookkeeping; the driver holds its lock around every call.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "edge/address_plan.h"
+#include "edge/listener.h"
+#include "lb/driver.h"
+
+namespace berth::edge {
+
+struct ListenerRecord {
+  model::LoadBalancerRef lb{};
+  std::string id{};
+  model::ListenerSpec spec{};
+  std::vector<SocketAddress> vips{};
+  ListenerPtr listener{};
+  bool open = false;  // its sockets are
+};
+
+class ListenerTable {
+ public:
+  ListenerTable(LowPorts low_ports, std::uint32_t quota) : low_ports_(low_ports), quota_(quota) {}
+
+  // The listener that has this name and these ports already; `already_exists` when another one has
+  // one of the ports, on this load balancer or on another that shares an address with it.
+  // Nothing: the place is free.
+  Result<ListenerRecord*> holder(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec,
+                                 const std::vector<SocketAddress>& vips);
+  // For a place that is free. `exhausted`: the load balancer is full.
+  Result<> add(ListenerRecord record);
+  void remove(const ListenerRecord& record);
+
+  // Nothing when the load balancer has no such listener.
+  ListenerRecord* find(const model::LoadBalancerRef& lb, const std::string& id);
+  std::vector<const ListenerRecord*> of(const model::LoadBalancerRef& lb) const;
+  std::vector<const ListenerRecord*> all() const;
+
+ private:
+  // Where sockets are opened; ordered so that neighbours are neighbours.
+  struct Place {
+    IpBytes ip{};
+    model::Protocol protocol = model::Protocol::tcp;
+    model::Port last = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  struct Holding {
+    model::Port first = 0;
+    ListenerRecord* record = nullptr;
+  };
+
+  const LowPorts low_ports_;
+  const std::uint32_t quota_;
+  std::map<model::LoadBalancerRef, std::map<std::string, std::unique_ptr<ListenerRecord>>> by_lb_;
+  std::map<Place, Holding> places_;
+};
+
+// `invalid`: no such ports.
+Result<> check_ports(const model::PortRange& ports);
+// What the targets are after the change, sorted. `invalid`: a target is not an address, or has not
+// enough ports above its own for the listener's range.
+Result<std::vector<model::WeightedTarget>> changed_targets(const model::ListenerSpec& spec,
+                                                           const lb::TargetChange& change);
+
+}  // namespace berth::edge

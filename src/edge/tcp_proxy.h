@@ -1,0 +1,58 @@
+// The TCP connections of one worker: listens, accepts, and carries connections to their targets.
+// Lives on the worker's loop; not thread-safe.
+//
+// Whoever accepts a connection lets the worker with the fewest have it; from then on it stays there
+// whole.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "edge/fd_budget.h"
+#include "edge/relay.h"
+
+namespace berth::edge {
+
+// A client that waits for its target. Holds the two file descriptors of its connection in the
+// budget; whoever has it gives them back.
+struct Accepted {
+  ListenerPtr listener;
+  model::Port nth = 0;  // of the listener's ports
+  Fd client;
+  IpBytes from{};
+};
+
+class TcpProxy final : private Relay::Owner {
+ public:
+  struct Options {
+    std::size_t worker = 0;
+    std::function<void(Accepted)> place{};  // hands a connection to a worker, perhaps this one
+    std::function<void()> on_end{};         // a connection that was carried here has ended
+  };
+  TcpProxy(EventLoop& loop, FdBudget& budget, Options options);
+  ~TcpProxy();
+
+  // The socket holds its place in the budget.
+  void open(ListenerPtr listener, Fd socket, model::Port nth);
+  // Its sockets; connections go on.
+  void close(const Listener& listener);
+  void carry(Accepted accepted);
+
+ private:
+  class Acceptor;
+
+  void accept_from(Acceptor& acceptor);
+  void refuse(const Fd& client, Listener& listener);
+  void shed_one(Acceptor& acceptor);
+  void on_relay_ended(Relay& relay) override;
+
+  EventLoop& loop_;
+  FdBudget& budget_;
+  const Options options_;
+  std::vector<char> buffer_;
+  Fd spare_;  // given up for a moment to turn a client away when the process has no other
+  std::unordered_multimap<const Listener*, std::unique_ptr<Acceptor>> acceptors_;
+  IntrusiveList<Relay, Relay> relays_;  // owned
+};
+
+}  // namespace berth::edge

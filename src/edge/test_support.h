@@ -1,0 +1,166 @@
+// What tests of the edge share: a driver with short seconds, rooms that echo, and clients that
+// block with a bound. Free of GTest.
+#pragma once
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include "base/random.h"
+#include "base/threads.h"
+#include "edge/driver.h"
+#include "edge/echo_server.h"
+#include "edge/echo_station.h"
+
+namespace berth::edge::testing {
+
+inline constexpr int kTimeoutMs = 20'000;
+
+inline std::string random_bytes(std::size_t size, std::uint64_t seed) {
+  Random random(seed);
+  std::string out(size, '\0');
+  std::size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    const std::uint64_t word = random.next();
+    std::copy_n(reinterpret_cast<const char*>(&word), 8, out.begin() + static_cast<ssize_t>(at));
+  }
+  for (; at < size; ++at) out[at] = static_cast<char>(random.next());
+  return out;
+}
+
+// Asks until the answer is yes or the time is over.
+template <class Condition>
+[[nodiscard]] bool eventually(Condition condition) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds{kTimeoutMs};
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{2});
+  }
+  return true;
+}
+
+// A socket that waits, but never for ever.
+class Client {
+ public:
+  explicit Client(Fd fd) : fd_(std::move(fd)) {}
+  static Client tcp(const model::Target& to) {
+    Client client(connect_tcp(to).value());
+    (void)client.wait(POLLOUT);
+    return client;
+  }
+  static Client udp(const model::Target& to) { return Client(connect_udp(to).value()); }
+
+  int fd() const { return fd_.get(); }
+  bool connected() const { return pending_error(fd_) == 0; }
+  bool wait(short events, int timeout_ms = kTimeoutMs) const {
+    pollfd wanted{.fd = fd_.get(), .events = events, .revents = 0};
+    return ::poll(&wanted, 1, timeout_ms) > 0;
+  }
+  // False: the connection broke or the time is over.
+  bool send(std::string_view bytes) const {
+    while (!bytes.empty()) {
+      const ssize_t n = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n > 0) bytes.remove_prefix(static_cast<std::size_t>(n));
+      if (n < 0 && (errno != EAGAIN || !wait(POLLOUT))) return false;
+    }
+    return true;
+  }
+  void end() const { (void)::shutdown(fd_.get(), SHUT_WR); }
+  void reset() {
+    close_with_reset(fd_);
+    fd_.close();
+  }
+  // One read: what is there. Empty at the end, on an error (`error` says which) or when time is
+  // over.
+  std::string read_some(std::size_t most = 64u << 10, int timeout_ms = kTimeoutMs) {
+    std::string out(most, '\0');
+    error = ETIMEDOUT;
+    ssize_t n = -1;
+    if (wait(POLLIN, timeout_ms)) {
+      n = ::recv(fd_.get(), out.data(), out.size(), 0);
+      error = n < 0 ? errno : 0;
+    }
+    out.resize(static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    return out;
+  }
+  std::string read(std::size_t size) {
+    std::string out;
+    while (out.size() < size) {
+      const std::string more = read_some(size - out.size());
+      if (more.empty()) break;
+      out += more;
+    }
+    return out;
+  }
+  std::string ask(std::string_view text) { return send(text) ? read(text.size()) : std::string(); }
+
+  int error = 0;
+
+ private:
+  Fd fd_;
+};
+
+// A driver, and rooms on loopback addresses that nothing else uses.
+class Edge {
+ public:
+  explicit Edge(EdgeOptions options = {}) : driver(EdgeDriver::start(std::move(options)).value()) {}
+
+  // Ports outside of what the system hands out by itself.
+  static model::Port fresh_port(model::Port count = 1) {
+    static std::atomic<std::uint32_t> next = 21'000 + static_cast<std::uint32_t>(::getpid()) % 4000;
+    return static_cast<model::Port>(next.fetch_add(count));
+  }
+  model::Target room_at() const { return {"127.16.9.1", fresh_port()}; }
+  // Says its name to TCP connections first, then what it hears.
+  model::Target open_room(const std::string& name = {}) { return open_room_at(room_at(), name); }
+  model::Target open_room_at(const model::Target& at, const std::string& name = {}) {
+    for (const auto protocol : {model::Protocol::tcp, model::Protocol::udp})
+      places[at].push_back(
+          station->open({.protocol = protocol, .at = at, .greeting = name}).value());
+    return at;
+  }
+
+  std::string create(const model::ListenerSpec& spec) {
+    return driver->create(context, lb, {&spec, 1}).front().value();
+  }
+  Result<> change(const lb::TargetChange& change) {
+    return driver->change_targets(context, lb, {&change, 1}).front();
+  }
+  // A listener on fresh ports with these targets.
+  struct Door {
+    std::string id;
+    model::Target at;
+  };
+  Door open_door(model::Protocol protocol, std::vector<model::WeightedTarget> targets,
+                 model::ListenerAttributes attributes = {}, model::Port ports = 1) {
+    const model::Port first = fresh_port(ports);
+    Door door{.id = create({.protocol = protocol,
+                            .ports = {first, static_cast<model::Port>(first + ports - 1)},
+                            .name = fmt::format("room-{}", first),
+                            .attributes = attributes}),
+              .at = {vip(), first}};
+    change({.listener_id = door.id, .add = std::move(targets)}).value();
+    return door;
+  }
+  std::string vip() { return driver->describe(context, lb)->vips.front(); }
+  ListenerSnapshot seen(const std::string& id) const {
+    for (ListenerSnapshot& one : driver->snapshot().listeners)
+      if (one.id == id) return std::move(one);
+    return {};
+  }
+
+  ThreadTasks tasks;
+  const Context context{.tasks = tasks};
+  model::LoadBalancerRef lb{.id = fmt::format("test-{}", ::getpid())};
+  std::unique_ptr<EchoStation> station = EchoStation::start(18'000).value();
+  std::map<model::Target, std::vector<std::unique_ptr<EchoStation::Place>>> places;
+  std::unique_ptr<EdgeDriver> driver;
+};
+
+}  // namespace berth::edge::testing

@@ -1,0 +1,277 @@
+#include "edge/udp_proxy.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace berth::edge {
+namespace {
+
+// Datagrams that go through one system call.
+constexpr std::size_t kBatch = 64;
+// The largest datagram, and a little, so that slots do not all fall on the same cache lines.
+constexpr std::size_t kSlot = (64u << 10) + 192;
+// Batches of one socket before the others have their turn.
+constexpr int kBatchesPerRound = 4;
+
+}  // namespace
+
+// Datagrams in memory, and the headers with which the kernel reads and writes them.
+struct UdpProxy::Batch {
+  Batch() {
+    for (std::size_t i = 0; i < kBatch; ++i) vectors[i].iov_base = memory.get() + i * kSlot;
+  }
+  // Slots from `first` on, ready to be filled.
+  mmsghdr* to_receive(std::size_t first, bool with_names) {
+    for (std::size_t i = first; i < kBatch; ++i) {
+      vectors[i].iov_len = kSlot;
+      messages[i] = {};
+      messages[i].msg_hdr.msg_iov = &vectors[i];
+      messages[i].msg_hdr.msg_iovlen = 1;
+      if (!with_names) continue;
+      messages[i].msg_hdr.msg_name = names[i].room();
+      messages[i].msg_hdr.msg_namelen = SocketAddress::kRoom;
+    }
+    return messages.data() + first;
+  }
+  std::size_t length(std::size_t i) const { return messages[i].msg_len; }
+
+  const std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(kBatch * kSlot);
+  std::array<mmsghdr, kBatch> messages{};
+  std::array<iovec, kBatch> vectors{};
+  std::array<SocketAddress, kBatch> names{};
+  std::array<Session*, kBatch> sessions{};  // of clients' datagrams; none when it ended meanwhile
+  std::size_t used = 0;
+};
+
+// A socket that clients send to.
+class UdpProxy::Port final : public Watcher {
+ public:
+  Port(UdpProxy& its_proxy, ListenerPtr its_listener, Fd socket, model::Port its_nth)
+      : proxy(its_proxy), listener(std::move(its_listener)), fd(std::move(socket)), nth(its_nth) {}
+  ~Port() {
+    proxy.loop_.forget(fd.get());
+    proxy.budget_.give_back();
+  }
+  void on_events(std::uint32_t) override { proxy.receive_from_clients(*this); }
+
+  UdpProxy& proxy;
+  const ListenerPtr listener;
+  const Fd fd;
+  const model::Port nth;
+};
+
+class UdpProxy::Session final : public Watcher, public BackendUser, public ListHook<Session> {
+ public:
+  Session(Port& its_port, const SocketAddress& whose, BackendLease chosen, Fd socket)
+      : port(its_port), client(whose), backend(std::move(chosen)), fd(std::move(socket)) {
+    count(port.listener->counters.connections);
+    count(port.listener->counters.active);
+  }
+  ~Session() {
+    port.proxy.loop_.forget(fd.get());
+    port.proxy.budget_.give_back();
+    port.listener->counters.active.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void on_events(std::uint32_t) override { port.proxy.receive_from_target(*this); }
+  void on_target_removed() override { port.proxy.end_session(*this); }
+
+  Port& port;
+  const SocketAddress client;
+  const BackendLease backend;
+  const Fd fd;
+  Instant last{};
+};
+
+std::size_t UdpProxy::HashKey::operator()(const SessionKey& key) const {
+  return stable_hash(key.client.ip()) ^ (std::size_t{key.client.port()} * 0x9e3779b97f4a7c15u) ^
+         reinterpret_cast<std::uintptr_t>(key.port);
+}
+
+UdpProxy::UdpProxy(EventLoop& loop, FdBudget& budget, Options options)
+    : loop_(loop),
+      budget_(budget),
+      options_(options),
+      in_(std::make_unique<Batch>()),
+      out_(std::make_unique<Batch>()) {}
+
+UdpProxy::~UdpProxy() {
+  sessions_.clear();  // before the ports that they speak through
+}
+
+void UdpProxy::open(ListenerPtr listener, Fd socket, model::Port nth) {
+  const Listener* key = listener.get();
+  auto port = std::make_unique<Port>(*this, std::move(listener), std::move(socket), nth);
+  loop_.watch(port->fd.get(), EventLoop::kReadable, *port);
+  ports_.emplace(key, std::move(port));
+}
+
+void UdpProxy::close(const Listener& listener) {
+  send_to_clients();
+  ages_.for_each([&](Session& session) {
+    if (session.port.listener.get() == &listener) end_session(session);
+  });
+  ports_.erase(&listener);
+}
+
+void UdpProxy::receive_from_clients(Port& port) {
+  for (int i = 0; i < kBatchesPerRound; ++i) {
+    const int n =
+        ::recvmmsg(port.fd.get(), in_->to_receive(0, true), kBatch, MSG_DONTWAIT, nullptr);
+    if (n <= 0) return;
+    send_to_targets(port, static_cast<std::size_t>(n));
+    if (static_cast<std::size_t>(n) < kBatch) return;
+  }
+}
+
+void UdpProxy::send_to_targets(Port& port, std::size_t received) {
+  Batch& batch = *in_;
+  // Known before a session is begun: one that makes room for it takes itself out of here.
+  std::fill_n(batch.sessions.begin(), received, nullptr);
+  batch.used = received;
+  for (std::size_t i = 0; i < received; ++i) batch.sessions[i] = session_of(port, batch.names[i]);
+  batch.used = 0;
+
+  std::array<mmsghdr, kBatch> run;
+  for (std::size_t i = 0; i < received; ++i) {
+    Session* const session = batch.sessions[i];
+    if (session == nullptr) continue;
+    // All of one session in one call, in their order.
+    unsigned size = 0;
+    std::uint64_t bytes = 0;
+    for (std::size_t j = i; j < received; ++j) {
+      if (batch.sessions[j] != session) continue;
+      batch.sessions[j] = nullptr;
+      batch.vectors[j].iov_len = batch.length(j);
+      bytes += batch.length(j);
+      run[size] = {};
+      run[size].msg_hdr.msg_iov = &batch.vectors[j];
+      run[size++].msg_hdr.msg_iovlen = 1;
+    }
+    const int sent = ::sendmmsg(session->fd.get(), run.data(), size, MSG_NOSIGNAL);
+    const int error = errno;
+    ListenerCounters& counters = port.listener->counters;
+    if (sent == static_cast<int>(size)) {
+      count(counters.datagrams_in, size);
+      count(counters.bytes_in, bytes);
+      continue;
+    }
+    const auto taken = static_cast<unsigned>(std::max(sent, 0));
+    for (unsigned k = 0; k < taken; ++k) count(counters.bytes_in, run[k].msg_len);
+    count(counters.datagrams_in, taken);
+    count(counters.dropped, size - taken);
+    // The target's port is closed: the client is given another one with its next datagram.
+    if (sent < 0 && !would_block(error)) end_session(*session);
+  }
+}
+
+UdpProxy::Session* UdpProxy::session_of(Port& port, const SocketAddress& client) {
+  const auto known = sessions_.find({&port, client});
+  Session* const session =
+      known == sessions_.end() ? begin_session(port, client) : known->second.get();
+  if (session != nullptr) touch(*session);
+  return session;
+}
+
+UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& client) {
+  Listener& listener = *port.listener;
+  const auto refuse = [&]() -> Session* {
+    count(listener.counters.refused);
+    return nullptr;
+  };
+  BackendLease backend = listener.choose(client.ip(), loop_.now());
+  if (!backend || !make_room()) return refuse();
+  const auto to = static_cast<model::Port>(backend->target.port + port.nth);
+  Result<Fd> fd = connect_udp(backend->address.with_port(to));
+  if (!fd) {
+    budget_.give_back();
+    return refuse();
+  }
+  Backend& chosen = *backend;
+  auto session = std::make_unique<Session>(port, client, std::move(backend), std::move(*fd));
+  Session* const raw = session.get();
+  if (!loop_.watch(raw->fd.get(), EventLoop::kReadable, *raw)) return refuse();
+  chosen.users[options_.worker].push_back(*raw);
+  if (sessions_.empty()) loop_.after(options_.idle / 4, [this] { expire(); });
+  sessions_.emplace(SessionKey{&port, client}, std::move(session));
+  return raw;
+}
+
+// Takes a file descriptor from the budget; whoever was silent for longest pays for it if need be.
+bool UdpProxy::make_room() {
+  while (!ages_.empty() && sessions_.size() >= options_.max_sessions) end_session(ages_.front());
+  if (budget_.take()) return true;
+  if (ages_.empty()) return false;
+  end_session(ages_.front());
+  return budget_.take();
+}
+
+void UdpProxy::end_session(Session& session) {
+  std::replace(in_->sessions.begin(),
+               in_->sessions.begin() + static_cast<std::ptrdiff_t>(in_->used), &session,
+               static_cast<Session*>(nullptr));
+  sessions_.erase({&session.port, session.client});
+}
+
+void UdpProxy::touch(Session& session) {
+  session.last = loop_.now();
+  ages_.push_back(session);
+}
+
+void UdpProxy::expire() {
+  while (!ages_.empty() && ages_.front().last + options_.idle <= loop_.now())
+    end_session(ages_.front());
+  if (!sessions_.empty()) loop_.after(options_.idle / 4, [this] { expire(); });
+}
+
+void UdpProxy::receive_from_target(Session& session) {
+  if (out_port_ != &session.port || out_->used == kBatch) send_to_clients();
+  const std::size_t first = out_->used;
+  const int n = ::recvmmsg(session.fd.get(), out_->to_receive(first, false),
+                           static_cast<unsigned>(kBatch - first), MSG_DONTWAIT, nullptr);
+  if (n < 0 && !would_block(errno)) {
+    count(session.port.listener->counters.refused);
+    return end_session(session);
+  }
+  if (n <= 0) return;
+  if (first == 0) loop_.at_round_end([this] { send_to_clients(); });
+  out_port_ = &session.port;
+  out_->used += static_cast<std::size_t>(n);
+  for (std::size_t i = first; i < out_->used; ++i) out_->names[i] = session.client;
+  touch(session);
+}
+
+void UdpProxy::send_to_clients() {
+  Batch& batch = *out_;
+  if (batch.used == 0) return;
+  ListenerCounters& counters = out_port_->listener->counters;
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < batch.used; ++i) {
+    batch.vectors[i].iov_len = batch.length(i);
+    bytes += batch.length(i);
+    msghdr& header = batch.messages[i].msg_hdr;
+    header.msg_name = batch.names[i].room();
+    header.msg_namelen = batch.names[i].length();
+    header.msg_flags = 0;
+  }
+  std::size_t sent = 0;
+  std::size_t dropped = 0;
+  while (sent + dropped < batch.used) {
+    const std::size_t at = sent + dropped;
+    const int n = ::sendmmsg(out_port_->fd.get(), batch.messages.data() + at,
+                             static_cast<unsigned>(batch.used - at), MSG_NOSIGNAL);
+    if (n > 0) {
+      sent += static_cast<std::size_t>(n);
+    } else {
+      bytes -= batch.vectors[at].iov_len;
+      ++dropped;  // this client cannot be reached, or the socket is full: datagrams may get lost
+    }
+  }
+  count(counters.datagrams_out, sent);
+  count(counters.bytes_out, bytes);
+  if (dropped > 0) count(counters.dropped, dropped);
+  batch.used = 0;
+}
+
+}  // namespace berth::edge

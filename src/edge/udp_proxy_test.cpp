@@ -1,0 +1,223 @@
+#include "edge/udp_proxy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "edge/test_support.h"
+
+namespace berth::edge {
+namespace {
+
+using model::Protocol;
+using testing::Client;
+using testing::Edge;
+using testing::eventually;
+using testing::kTimeoutMs;
+using testing::random_bytes;
+
+// Answers each datagram with its own name and the port from which it came.
+class NamedRoom {
+ public:
+  NamedRoom(model::Target at, std::string name)
+      : fd_(bind_udp(at).value()), name_(std::move(name)), thread_([this](std::stop_token stop) {
+          while (!stop.stop_requested()) answer();
+        }) {}
+
+ private:
+  void answer() const {
+    pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&wanted, 1, 20) <= 0) return;
+    SocketAddress from;
+    socklen_t length = SocketAddress::kRoom;
+    std::array<char, 2048> buffer;
+    if (::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, from.room(), &length) < 0) return;
+    const std::string text = fmt::format("{}:{}", name_, from.port());
+    (void)::sendto(fd_.get(), text.data(), text.size(), 0, from.get(), length);
+  }
+
+  const Fd fd_;
+  const std::string name_;
+  std::jthread thread_;
+};
+
+class UdpProxyTest : public ::testing::Test {
+ protected:
+  UdpProxyTest() : edge_({.threads = 2}) {}
+  model::Target open_named(const std::string& name) {
+    const model::Target at = edge_.room_at();
+    rooms_.emplace(name, std::make_unique<NamedRoom>(at, name));
+    return at;
+  }
+  static std::string ask(Client& client, std::string_view text = "who") {
+    (void)client.send(text);
+    return client.read_some();
+  }
+
+  Edge edge_;
+  std::map<std::string, std::unique_ptr<NamedRoom>> rooms_;
+};
+
+TEST_F(UdpProxyTest, DatagramsOfAllSizesComeBackWhole) {
+  const auto door = edge_.open_door(Protocol::udp, {{edge_.open_room()}});
+  Client player = Client::udp(door.at);
+  for (const std::size_t size : {1u, 100u, 1472u, 9000u, 65'507u}) {
+    const std::string said = random_bytes(size, size);
+    EXPECT_TRUE(ask(player, said) == said) << size;
+  }
+  // Counted after it is sent.
+  ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).datagrams_out == 5; }));
+  const auto seen = edge_.seen(door.id);
+  EXPECT_EQ(seen.connections, 1u);
+  EXPECT_EQ(seen.datagrams_in, 5u);
+  EXPECT_EQ(seen.bytes_in, seen.bytes_out);
+}
+
+TEST_F(UdpProxyTest, AnEmptyDatagramIsADatagram) {
+  const auto door = edge_.open_door(Protocol::udp, {{open_named("a")}});
+  Client player = Client::udp(door.at);
+  ASSERT_EQ(::send(player.fd(), "", 0, 0), 0);
+  EXPECT_THAT(player.read_some(), ::testing::StartsWith("a:"));
+}
+
+TEST_F(UdpProxyTest, ManyClientsAreToldApartAndStayWithTheirTarget) {
+  const auto door = edge_.open_door(Protocol::udp, {{open_named("a")}, {open_named("b")}});
+  std::vector<Client> players;
+  std::vector<std::string> first;
+  for (int i = 0; i < 100; ++i) {
+    players.push_back(Client::udp(door.at));
+    first.push_back(ask(players.back()));
+  }
+  EXPECT_EQ(std::set<std::string>(first.begin(), first.end()).size(), 100u)
+      << "each client has a port of its own at its target";
+  for (std::size_t i = 0; i < players.size(); ++i) EXPECT_EQ(ask(players[i]), first[i]);
+  const auto seen = edge_.seen(door.id);
+  EXPECT_EQ(seen.active, 100u);
+  EXPECT_EQ(seen.targets[0].active, 50u);
+}
+
+TEST_F(UdpProxyTest, BurstsOfManyClientsKeepTheirOrder) {
+  const auto door = edge_.open_door(Protocol::udp, {{edge_.open_room()}, {edge_.open_room()}});
+  std::vector<Client> players;
+  for (int i = 0; i < 20; ++i) players.push_back(Client::udp(door.at));
+  constexpr int kBurst = 20;  // small enough for the sockets' default buffers
+  for (int n = 0; n < kBurst; ++n)
+    for (std::size_t p = 0; p < players.size(); ++p)
+      ASSERT_TRUE(players[p].send(fmt::format("{}/{}", p, n)));
+  for (std::size_t p = 0; p < players.size(); ++p)
+    for (int n = 0; n < kBurst; ++n) ASSERT_EQ(players[p].read_some(), fmt::format("{}/{}", p, n));
+}
+
+TEST_F(UdpProxyTest, ASilentSessionEnds) {
+  Edge edge({.threads = 1, .udp_idle = std::chrono::milliseconds{100}});
+  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  Client player = Client::udp(door.at);
+  ASSERT_EQ(ask(player, "x"), "x");
+  EXPECT_TRUE(eventually([&] { return edge.seen(door.id).active == 0; }));
+  EXPECT_EQ(edge.driver->snapshot().fds_used, 1u);
+  EXPECT_EQ(ask(player, "y"), "y") << "and the client may speak again";
+  EXPECT_EQ(edge.seen(door.id).connections, 2u);
+}
+
+TEST_F(UdpProxyTest, AFullTableForgetsWhoWasSilentForLongest) {
+  Edge edge({.threads = 1, .max_udp_sessions = 3});
+  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  std::vector<Client> players;
+  for (int i = 0; i < 3; ++i) {
+    players.push_back(Client::udp(door.at));
+    ASSERT_EQ(ask(players.back(), "x"), "x");
+  }
+  ASSERT_EQ(ask(players[0], "x"), "x");
+  Client fourth = Client::udp(door.at);
+  ASSERT_EQ(ask(fourth, "x"), "x");
+  EXPECT_EQ(edge.seen(door.id).active, 3u);
+  ASSERT_EQ(ask(players[0], "x"), "x");
+  EXPECT_EQ(edge.seen(door.id).connections, 4u) << "the one that spoke last was kept";
+}
+
+TEST_F(UdpProxyTest, WithoutFileDescriptorsTheOldestMakesRoom) {
+  Edge edge({.threads = 1, .fd_budget = 3});
+  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  for (int i = 0; i < 10; ++i) {
+    Client player = Client::udp(door.at);
+    ASSERT_EQ(ask(player, "x"), "x");
+  }
+  EXPECT_EQ(edge.driver->snapshot().fds_used, 3u);
+}
+
+TEST_F(UdpProxyTest, MoreClientsInOneBurstThanTheTableHoldsHarmNobody) {
+  Edge edge({.threads = 1, .max_udp_sessions = 2});
+  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  std::vector<Client> players;
+  for (int i = 0; i < 50; ++i) players.push_back(Client::udp(door.at));
+  for (int round = 0; round < 20; ++round)
+    for (const Client& player : players) (void)player.send("x");
+  Client last = Client::udp(door.at);
+  ASSERT_TRUE(eventually([&] { return edge.seen(door.id).connections > 50; }));
+  EXPECT_EQ(ask(last, "still there"), "still there");
+}
+
+TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
+  const auto first = open_named("a"), second = open_named("b");
+  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  Client player = Client::udp(door.at);
+  const std::string before = ask(player);
+  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {second}}}));
+  for (int i = 0; i < 5; ++i) {
+    Client other = Client::udp(door.at);
+    EXPECT_EQ(ask(other)[0], 'b');
+  }
+  EXPECT_EQ(ask(player), before);
+  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second, 0}}}));
+  Client late = Client::udp(door.at);
+  ASSERT_TRUE(late.send("who"));
+  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused == 1; }));
+  EXPECT_EQ(ask(player), before) << "all are drained: who talks goes on";
+}
+
+TEST_F(UdpProxyTest, ARemovedTargetLosesItsSessionsAtOnce) {
+  const auto first = open_named("a"), second = open_named("b");
+  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  Client player = Client::udp(door.at);
+  ASSERT_EQ(ask(player)[0], 'a');
+  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second}}, .remove = {first}}));
+  EXPECT_EQ(edge_.seen(door.id).active, 0u);
+  EXPECT_EQ(ask(player)[0], 'b');
+}
+
+TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother) {
+  const auto first = open_named("a");
+  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  Client player = Client::udp(door.at);
+  ASSERT_EQ(ask(player)[0], 'a');
+  rooms_.clear();
+  ASSERT_TRUE(player.send("who"));
+  ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 0; }));
+  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {open_named("b")}}}));
+  EXPECT_EQ(ask(player)[0], 'b');
+}
+
+TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
+  constexpr model::Port kPorts = 10;
+  const model::Target first{"127.16.9.1", Edge::fresh_port(kPorts)};
+  std::vector<std::unique_ptr<NamedRoom>> rooms;
+  for (model::Port n = 0; n < kPorts; ++n)
+    rooms.push_back(std::make_unique<NamedRoom>(
+        model::Target{first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n)));
+  const auto door = edge_.open_door(Protocol::udp, {{first}}, {}, kPorts);
+  for (model::Port n = 0; n < kPorts; ++n) {
+    Client player = Client::udp({door.at.ip, static_cast<model::Port>(door.at.port + n)});
+    EXPECT_THAT(ask(player), ::testing::StartsWith(fmt::format("{}:", n)));
+  }
+}
+
+TEST_F(UdpProxyTest, BothFamiliesAreCarried) {
+  Edge dual({.addresses = fixed_plan({{"dual", {"127.16.9.78", "::1"}}})});
+  dual.lb.id = "dual";
+  const auto door =
+      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", Edge::fresh_port()})}});
+  for (const char* vip : {"127.16.9.78", "::1"})
+    EXPECT_EQ(ask_over_udp({vip, door.at.port}, "ahoy", kTimeoutMs).value(), "ahoy");
+}
+
+}  // namespace
+}  // namespace berth::edge
