@@ -27,9 +27,7 @@ Mailboxes::Next Desk::step(const Context& context, Mail mail) {
 void Desk::accept(Mail mail) {
   for (auto& [key, wish] : mail.wishes) {
     if (wish) {
-      // What is to be removed from a load balancer that is gone need not wait for its return.
-      if (!wish->spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
-      open_.put({.key = key, .wish = std::move(*wish)});
+      accept(key, std::move(*wish));
     } else {
       open_.erase(key);
       settled_.push_back(key);
@@ -39,6 +37,21 @@ void Desk::accept(Mail mail) {
     audit_ = true;
     stale_ = true;
   }
+}
+
+void Desk::accept(const WishKey& key, Wish wish) {
+  // What is to be removed from a load balancer that is gone need not wait for its return.
+  if (!wish.spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
+  OpenWish* const open = open_.find(key);
+  if (!open || !is_same(open->wish, wish)) {
+    open_.put({.key = key, .wish = std::move(wish)});
+    return;
+  }
+  // Whoever says the same again, perhaps because of what we told, is told the same again; how long
+  // to wait before the next try does not change by that.
+  open->repair = false;
+  open->wish.known_id = std::move(wish.known_id);
+  tell_again(*open);
 }
 
 Instant Desk::serve(const Context& context) {

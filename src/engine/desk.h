@@ -34,6 +34,7 @@ class Desk {
  private:
   // desk.cpp: what happens in a step.
   void accept(Mail mail);
+  void accept(const WishKey& key, Wish wish);
   Instant serve(const Context& context);
   bool may_write();
   // Nothing: go on. Otherwise when to come again.
@@ -55,18 +56,18 @@ class Desk {
   void judge(OpenWish*& wish, const lb::Finding& finding);
   void contradicted(OpenWish*& wish);
   Round choose(lb::Plan plan, const Window& window);
-  void act(const Context& context, const Round& round, Window& window);
+  void act(const Context& context, const Round& round, const Window& window);
   template <class Step, class Call, class Done>
   void run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                 Window& window, Call call, Done done);
+                 const Window& window, Call call, Done done);
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 
   // desk_outcome.cpp: reporting, and what is done about failures.
   void succeeded(OpenWish& wish, std::string listener_id);
-  enum class After : std::uint8_t { kept, dropped };
-  [[nodiscard]] After failed(OpenWish& wish, const Error& error);
+  void failed(OpenWish& wish, const Error& error);
   void tell(OpenWish& wish, const Error& error, bool foreign = false);
+  void tell_again(const OpenWish& wish);
   void tell_all(const Error& error);
   void drop(OpenWish& wish);
   void wake_those_that_wait_for_room();

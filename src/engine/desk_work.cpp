@@ -86,7 +86,7 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
       return;
     }
     case lb::Verdict::unsupported:
-      (void)failed(*wish, error_of(Code::unsupported, "the provider has no {}", finding.holder));
+      failed(*wish, error_of(Code::unsupported, "the provider has no {}", finding.holder));
       wish = nullptr;
       return;
     case lb::Verdict::change:
@@ -138,7 +138,7 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
 
 template <class Step, class Call, class Done>
 void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                     Window& window, Call call, Done done) {
+                     const Window& window, Call call, Done done) {
   using Results = decltype(call(context, batches.front()));
   Budget& budget = office_.budgets.of(lb_.provider);
   std::size_t count = 0;
@@ -175,19 +175,18 @@ void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>
       const Step& step = batches[i][k];
       auto& result = results[i][k];
       if (result) done(step, result);
-      OpenWish*& wish = window[step.wish];
-      if (!wish) continue;  // it had another step, which ended it
+      OpenWish* const wish = window[step.wish];
       wish->touched = true;
       if (result) {
         wish->attempts = 0;
-      } else if (failed(*wish, result.error()) == After::dropped) {
-        wish = nullptr;
+      } else {
+        failed(*wish, result.error());
       }
     }
   }
 }
 
-void Desk::act(const Context& context, const Round& round, Window& window) {
+void Desk::act(const Context& context, const Round& round, const Window& window) {
   const Line line{*driver_, lb_, office_};
   switch (round.kind) {
     case Round::Kind::none: return;

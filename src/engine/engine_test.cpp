@@ -203,7 +203,7 @@ TEST_F(EngineTest, AFullQuotaIsToldAndWorkGoesOnWhenAListenerWasRemoved) {
   EXPECT_LE(kernel_.now() - before, 2s);
 }
 
-TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenItIsWantedAgain) {
+TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenSomethingElseIsWanted) {
   start_settled();
   script_error(Call::create, Code::invalid);
   want("games/a", wish_for(30000));
@@ -212,6 +212,26 @@ TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenItIsWantedAgain) {
   EXPECT_EQ(provider_.calls(Call::create), 1u);
   want("games/a", wish_for(30000));
   run_until_applied();
+}
+
+// A caller that writes down what it heard is woken by what it wrote, and says its wish again.
+TEST_F(EngineTest, ACallerThatSaysTheSameAgainIsToldAgainAndCausesNoCalls) {
+  start_settled();
+  for (const Code code : {Code::invalid, Code::forbidden}) {
+    script_error(Call::create, code);
+    want("games/a", wish_for(30000));
+    cluster_.outcomes.clear();
+    run_until_told(1);
+    const auto calls = provider_.calls();
+    const Wish same = cluster_.objects["games/a"].wish;
+    for (int i = 0; i < 10; ++i) {
+      running_->engine().want("games/a", same);
+      pass(100ms);
+    }
+    EXPECT_EQ(provider_.calls(), calls);
+    ASSERT_THAT(cluster_.outcomes, SizeIs(11));
+    EXPECT_EQ(cluster_.outcomes.back().result.error().code, code);
+  }
 }
 
 TEST_F(EngineTest, ThrottlingSlowsAllLoadBalancersOfTheProvider) {

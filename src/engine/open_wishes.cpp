@@ -18,6 +18,10 @@ bool is_urgent(const Wish& wish) {
   return wish.spec && (!wish.known_id.empty() || !wish.spec->targets.empty());
 }
 
+bool is_same(const Wish& a, const Wish& b) {
+  return a.version == b.version && a.name == b.name && a.spec == b.spec;
+}
+
 void OpenWishes::put(OpenWish wish) {
   erase(wish.key);
   const Order order{is_urgent(wish.wish) ? kUrgent : kBulk, next_++};

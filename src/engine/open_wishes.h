@@ -26,9 +26,11 @@ struct OpenWish {
   int writes = 0;                      // confirmed calls that did not make it true yet
   Instant judged_at = Instant::min();  // when its port was last found to be another's
   Instant not_before = Instant::min();
-  // What was reported of it: a failure is not reported twice.
-  std::optional<Code> told{};
+  // What was reported of it: a failure of the same code is not reported twice.
+  std::optional<Error> told{};
   bool told_foreign = false;
+
+  bool was_told(Code code) const { return told && told->code == code; }
 };
 
 class OpenWishes {
@@ -56,6 +58,9 @@ class OpenWishes {
   std::unordered_map<WishKey, Order> order_of_;
   std::uint64_t next_ = 0;
 };
+
+// The same wish, said again.
+bool is_same(const Wish& a, const Wish& b);
 
 // An existing listener changes, or a new one has targets: somebody waits for traffic.
 bool is_urgent(const Wish& wish);
