@@ -31,7 +31,7 @@ struct Meeting {
 
 Meeting meet(Protocol protocol, std::size_t players) {
   Edge edge({.threads = 2, .fd_budget = file_descriptors() - kOtherFds});
-  const model::Target room{"127.16.10.1", Edge::fresh_port()};
+  const model::Target room{Edge::room_ip(), Edge::fresh_port()};
   const auto door = edge.open_door(protocol, {{room}});
   Meeting meeting;
   std::jthread watch([&](std::stop_token stop) {
