@@ -1,6 +1,7 @@
 #include "command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -10,6 +11,22 @@ void add_output_option(CLI::App& command, Output& output) {
   static const std::map<std::string, Output> kNames{{"text", Output::text}, {"json", Output::json}};
   command.add_option("-o,--output", output, "text or json")
       ->transform(CLI::CheckedTransformer(kNames));
+}
+
+void add_namespace_option(CLI::App& command, std::string& ns) {
+  const CLI::Validator is_label(
+      [](const std::string& text) {
+        const auto fits = [](char c) {
+          return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+        };
+        const bool sound = !text.empty() && text.size() <= 63 && std::ranges::all_of(text, fits) &&
+                           text.front() != '-' && text.back() != '-';
+        return sound ? std::string() : "'" + text + "' cannot be the name of a namespace";
+      },
+      "NAME");
+  command.add_option("-n,--namespace", ns, "Namespace of the controller.")
+      ->check(is_label)
+      ->capture_default_str();
 }
 
 void set_example(CLI::App& command, const std::string& example) {

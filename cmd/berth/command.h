@@ -19,6 +19,8 @@ using Run = std::function<Result<>()>;
 // Each adds its subcommand to the command line.
 void add_version(CLI::App& root, Run& run);
 void add_crds(CLI::App& root, Run& run);
+void add_manifests(CLI::App& root, Run& run);
+void add_uninstall(CLI::App& root, Run& run);
 void add_controller(CLI::App& root, Run& run);
 void add_demo(CLI::App& root, Run& run);
 void add_playground(CLI::App& root, Run& run);
@@ -26,6 +28,9 @@ void add_playground(CLI::App& root, Run& run);
 // `-o text|json`.
 enum class Output { text, json };
 void add_output_option(CLI::App& command, Output& output);
+
+// `--namespace`: where Berth is installed.
+void add_namespace_option(CLI::App& command, std::string& ns);
 
 // Ends the help text of a command.
 void set_example(CLI::App& command, const std::string& example);

@@ -18,11 +18,17 @@ struct Flags {
   std::string kubeconfig;
   std::string context;
   std::string log_level = "info";
+  std::string host_ports;
   app::Config config;
 };
 
 Result<> run_controller(Flags flags) {
   if (flags.log_level == "debug") set_log_level(LogLevel::debug);
+  if (!flags.host_ports.empty()) {
+    Result<model::PortRange> range = api::parse_host_port_range(flags.host_ports);
+    if (!range) return fail(std::move(range.error()).about("--host-ports"));
+    flags.config.host_ports = *range;
+  }
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
@@ -67,6 +73,9 @@ void add_controller(CLI::App& root, Run& run) {
   command
       ->add_option("--service-account", flags->config.user.service_account, "Our service account.")
       ->default_val("berth");
+  command->add_option("--host-ports", flags->host_ports,
+                      "Ports of nodes for Pods that ask for random host ports, both ends included; "
+                      "20000-29999 by default.");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
                     "Elect a leader among replicas.");
   command->add_option("--log-level", flags->log_level, "info or debug.")

@@ -14,6 +14,8 @@ int main(int argc, char** argv) {
   add_demo(root, run);
   add_controller(root, run);
   add_crds(root, run);
+  add_manifests(root, run);
+  add_uninstall(root, run);
   add_version(root, run);
   CLI11_PARSE(root, argc, argv);
   return report(run());

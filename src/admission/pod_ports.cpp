@@ -27,30 +27,55 @@ std::string_view annotation(const Value& pod, std::string_view key) {
   return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
 }
 
-bool declares_port(const Value& pod, model::Port port) {
+// One port that a Pod wants with one protocol.
+struct WantedPort {
+  kube::ObjectKey pool{};
+  model::Protocol protocol = model::Protocol::tcp;
+  model::Port container_port = 0;
+  bool host_port = false;
+};
+
+// The declaration of a container's port, by name or by number; null when there is none.
+const Value* declared_port(const Value& pod, const api::PortRequest& wanted) {
   const Array* containers = wire::array_at(pod, "/spec/containers");
-  for (const Value& container : containers ? *containers : Array{}) {
-    const Array* ports = wire::array_at(container, "/ports");
-    for (const Value& declared : ports ? *ports : Array{}) {
-      if (wire::int_at(declared, "/containerPort") == port) return true;
+  for (std::size_t i = 0; containers && i < containers->size(); ++i) {
+    const Array* ports = wire::array_at((*containers)[i], "/ports");
+    for (std::size_t j = 0; ports && j < ports->size(); ++j) {
+      const Value& declared = (*ports)[j];
+      const bool same = wanted.port_name.empty()
+                            ? wire::int_at(declared, "/containerPort") == wanted.port
+                            : wire::string_at(declared, "/name") == wanted.port_name;
+      if (same) return &declared;
     }
   }
-  return false;
+  return nullptr;
 }
 
-Result<std::vector<api::PortRequest>> requests_of(const AdmissionRequest& request) {
+Result<std::vector<WantedPort>> requests_of(const AdmissionRequest& request) {
   Result<std::vector<api::PortRequest>> wanted =
       api::parse_port_requests(annotation(request.object, api::kPortsAnnotation), request.ns);
   if (!wanted) return fail(std::move(wanted.error()).about(request.describe()));
+  std::vector<WantedPort> out;
   for (const api::PortRequest& port : *wanted) {
-    if (!declares_port(request.object, port.container_port)) {
-      return fail(error_of(Code::invalid, "no container declares port {}", port.container_port)
+    const Value* declared = declared_port(request.object, port);
+    if (!declared) {
+      return fail(error_of(Code::invalid, "no container declares port {}",
+                           port.port_name.empty() ? std::to_string(port.port) : port.port_name)
                       .about(request.describe())
                       .at(fmt::format("metadata.annotations[{}]", api::kPortsAnnotation))
                       .with_hint("add it to spec.containers[].ports"));
     }
+    std::vector<model::Protocol> protocols = port.protocols;
+    if (protocols.empty()) {
+      const bool udp = wire::string_at(*declared, "/protocol") == "UDP";
+      protocols = {udp ? model::Protocol::udp : model::Protocol::tcp};
+    }
+    const auto number =
+        static_cast<model::Port>(wire::int_at(*declared, "/containerPort").value_or(0));
+    for (const model::Protocol protocol : protocols)
+      out.push_back({port.pool, protocol, number, port.host_port});
   }
-  return wanted;
+  return out;
 }
 
 std::string controller_uid(const Value& pod) {
@@ -86,14 +111,13 @@ void put_entries(const Value& pod, std::string_view map, const Object& entries, 
 }
 
 // BCS_PORTPOOL_PORT_VIPLIST_TCP_8000=1.2.3.4:31000 in every container.
-void put_environment(const Value& pod, const std::vector<api::PoolBinding>& bindings,
+void put_environment(const Value& pod, const std::vector<api::PortBindingItem>& bindings,
                      Array& patch) {
   Array variables;
-  for (const api::PoolBinding& b : bindings) {
-    variables.push_back(
-        Object{{"name", fmt::format("BCS_PORTPOOL_PORT_VIPLIST_{}_{}", model::to_string(b.protocol),
-                                    b.container_port)},
-               {"value", model::to_string(model::Target{b.address, b.port})}});
+  for (const api::PortBindingItem& b : bindings) {
+    variables.push_back(Object{
+        {"name", fmt::format("BCS_PORTPOOL_PORT_VIPLIST_{}_{}", b.protocol, b.rs_start_port)},
+        {"value", api::public_address(b)}});
   }
   for (const std::string_view list : {"initContainers", "containers"}) {
     const Array* containers = wire::array_at(pod, fmt::format("/spec/{}", list));
@@ -111,7 +135,7 @@ void put_environment(const Value& pod, const std::vector<api::PoolBinding>& bind
 }
 
 AdmissionAnswer tell_pod(const Value& pod, const std::string& token,
-                         const std::vector<api::PoolBinding>& bindings) {
+                         const std::vector<api::PortBindingItem>& bindings) {
   AdmissionAnswer answer;
   put_entries(pod, "labels", Object{{ledger::kTokenLabel, token}}, answer.patch);
   put_entries(pod, "annotations",
@@ -122,15 +146,17 @@ AdmissionAnswer tell_pod(const Value& pod, const std::string& token,
   return answer;
 }
 
-api::PoolBinding binding_of(const api::PortRequest& request, const claims::Slot& slot,
-                            std::string address) {
-  return {.pool = request.pool,
-          .item = slot.item,
-          .load_balancer_id = slot.load_balancer_id,
-          .address = std::move(address),
-          .protocol = request.protocol,
-          .port = slot.port,
-          .container_port = request.container_port};
+api::PortBindingItem binding_of(const WantedPort& request, const claims::Slot& slot,
+                                std::string address) {
+  return {.pool_name = request.pool.name,
+          .pool_namespace = request.pool.ns,
+          .load_balancer_ids = {slot.load_balancer_id},
+          .pool_item_load_balancers = {{.id = slot.load_balancer_id, .ips = {std::move(address)}}},
+          .pool_item_name = slot.item,
+          .protocol = std::string(model::to_string(request.protocol)),
+          .start_port = slot.port,
+          .rs_start_port = request.container_port,
+          .host_port = request.host_port};
 }
 
 }  // namespace
@@ -146,12 +172,12 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
       claimer_.is_recent_claim(carried, request.ns, context.tasks.wall_time())) {
     return AdmissionAnswer{};
   }
-  const Result<std::vector<api::PortRequest>> ports = requests_of(request);
+  const Result<std::vector<WantedPort>> ports = requests_of(request);
   if (!ports) return fail(ports.error());
 
   const std::string token = make_token_();
   std::vector<claims::SlotRequest> slots;
-  for (const api::PortRequest& port : *ports) slots.push_back({port.pool, port.protocol});
+  for (const WantedPort& port : *ports) slots.push_back({port.pool, port.protocol});
   std::vector<claims::Slot> given;
   if (request.dry_run) {
     for (const claims::SlotRequest& slot : slots) {
@@ -166,16 +192,15 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
     given = std::move(*taken);
   }
 
-  std::vector<api::PoolBinding> bindings;
+  std::vector<api::PortBindingItem> bindings;
   for (std::size_t i = 0; i < given.size(); ++i) {
     bindings.push_back(
         binding_of((*ports)[i], given[i], forwarder_.address_of(given[i].load_balancer_id)));
   }
   AdmissionAnswer answer = tell_pod(request.object, token, bindings);
-  for (const api::PoolBinding& b : bindings) {
-    answer.warnings.push_back(fmt::format("{} port {} is reached at {}{}",
-                                          model::to_string(b.protocol), b.container_port,
-                                          model::to_string(model::Target{b.address, b.port}),
+  for (const api::PortBindingItem& b : bindings) {
+    answer.warnings.push_back(fmt::format("{} port {} is reached at {}{}", b.protocol,
+                                          b.rs_start_port, api::public_address(b),
                                           request.dry_run ? " (dry run: not reserved)" : ""));
   }
   return answer;

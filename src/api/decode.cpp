@@ -17,6 +17,7 @@ Result<T> decode_text(wire::JsonReader& reader, std::string_view text, const Kin
                                         if (key == "status") decode(object.status, value);
                                       });
   if (!read) return pass(read);
+  if constexpr (std::is_same_v<T, PortPool>) normalise(object.spec);
   return object;
 }
 
@@ -41,6 +42,12 @@ kube::Projection<PortPool> port_pool_projection() {
 kube::Projection<Listener> listener_projection() {
   return projection_of<Listener>(listener_kind());
 }
+kube::Projection<PortBinding> port_binding_projection() {
+  return projection_of<PortBinding>(port_binding_kind());
+}
+kube::Projection<LoadBalancer> load_balancer_projection() {
+  return projection_of<LoadBalancer>(load_balancer_kind());
+}
 
 Result<PortPool> decode_port_pool(const wire::Value& object) {
   return decode_value<PortPool>(object, port_pool_kind());
@@ -55,11 +62,20 @@ Result<PortPool> decode_incoming_port_pool(const wire::Value& object) {
         if (key == "spec") decode(pool.spec, value);
       });
   if (!read) return pass(read);
+  normalise(pool.spec);
   return pool;
 }
 
 Result<Listener> decode_listener(const wire::Value& object) {
   return decode_value<Listener>(object, listener_kind());
+}
+
+Result<PortBinding> decode_port_binding(const wire::Value& object) {
+  return decode_value<PortBinding>(object, port_binding_kind());
+}
+
+Result<LoadBalancer> decode_load_balancer(const wire::Value& object) {
+  return decode_value<LoadBalancer>(object, load_balancer_kind());
 }
 
 }  // namespace berth::api

@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 
 #include "api/listener.h"
+#include "api/load_balancer.h"
+#include "api/port_binding.h"
 #include "api/port_pool.h"
 #include "api/walkers.h"
 
@@ -65,7 +67,8 @@ Value crd_of(const KindInfo& kind) {
 }
 
 std::span<const KindInfo* const> all_kinds() {
-  static const std::array<const KindInfo*, 2> kKinds{&port_pool_kind(), &listener_kind()};
+  static const std::array<const KindInfo*, 4> kKinds{&port_pool_kind(), &listener_kind(),
+                                                     &port_binding_kind(), &load_balancer_kind()};
   return kKinds;
 }
 

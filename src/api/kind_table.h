@@ -25,13 +25,15 @@
 #include <type_traits>
 #include <vector>
 
+#include "api/boxed.h"
+
 namespace berth::api {
 
 // What a field may hold. Zero values mean "not limited".
 struct Rules {
   std::int64_t min = std::numeric_limits<std::int64_t>::min();
   std::int64_t max = std::numeric_limits<std::int64_t>::max();
-  std::size_t min_len = 0;  // of a string
+  std::size_t min_len = 0;  // of a string, or of each in a list of strings
   std::size_t max_len = 0;
   std::size_t min_items = 0;  // of a list
   std::size_t max_items = 0;
@@ -39,9 +41,17 @@ struct Rules {
   std::string_view map_key{};  // a list whose elements are told apart by this field
   bool required = false;
   bool immutable = false;
+  bool always = false;  // written also when it is empty or 0
 };
 
-enum class Shape : std::uint8_t { string, integer, boolean, object, list, string_map };
+// An object of which we read nothing and keep everything. Empty when absent.
+struct Json {
+  Boxed<std::string> text{};
+
+  friend bool operator==(const Json&, const Json&) = default;
+};
+
+enum class Shape : std::uint8_t { string, integer, boolean, object, list, string_map, json };
 
 struct Field;
 
@@ -82,6 +92,8 @@ template <class T>
 struct IsOptional : std::false_type {};
 template <class T>
 struct IsOptional<std::optional<T>> : std::true_type {};
+template <class T>
+struct IsOptional<Boxed<T>> : std::true_type {};
 
 template <class M>
 struct MemberOf;
@@ -133,6 +145,9 @@ const Node* node_of() {
     return &kNode;
   } else if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
     static constexpr Node kNode{.shape = Shape::string_map};
+    return &kNode;
+  } else if constexpr (std::is_same_v<T, Json>) {
+    static constexpr Node kNode{.shape = Shape::json};
     return &kNode;
   } else if constexpr (IsList<T>::value) {
     return list_node<T>();

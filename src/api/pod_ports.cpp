@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "api/walkers.h"
+
 namespace berth::api {
 namespace {
 
 using wire::Array;
-using wire::Object;
 using wire::Value;
 
 constexpr std::string_view kGrammar =
-    "each entry is 'POOL PROTOCOL PORT', for example 'rooms TCP 8000'";
+    "each line is 'POOL PORT' or 'POOL PROTOCOL PORT', for example 'rooms TCP 8000': POOL is name, "
+    "name.namespace, name/item or name/item.namespace; PROTOCOL is TCP, UDP or TCP_UDP; PORT is a "
+    "container port's number or name, '/hostport' may follow it";
+constexpr std::string_view kHostPortSuffix = "/hostport";
+constexpr std::size_t kMaxPortName = 15;
 
 Failure bad_line(std::string_view line, std::string_view why) {
   return fail(error_of(Code::invalid, "'{}': {}", line, why)
@@ -31,20 +36,97 @@ std::vector<std::string_view> split_words(std::string_view line) {
   }
 }
 
-kube::ObjectKey parse_pool(std::string_view word, std::string_view pod_namespace) {
+Result<> read_pool(std::string_view word, std::string_view pod_namespace, PortRequest& out) {
+  const auto bad = [&](std::string_view why) {
+    return fail(Code::invalid, "pool '{}' {}", word, why);
+  };
+  if (std::ranges::count(word, '.') > 1) return bad("has more than one '.'");
+  if (std::ranges::count(word, '/') > 1) return bad("has more than one '/'");
   const std::size_t dot = word.find('.');
-  if (dot == std::string_view::npos) return {std::string(pod_namespace), std::string(word)};
-  return {std::string(word.substr(dot + 1)), std::string(word.substr(0, dot))};
+  const std::string_view path = word.substr(0, dot);
+  const std::size_t slash = path.find('/');
+  if (word.find('/') != slash) return bad("has its '/' behind the '.'");
+  const bool in_other = dot != std::string_view::npos;
+  out.pool = {std::string(in_other ? word.substr(dot + 1) : pod_namespace),
+              std::string(path.substr(0, slash))};
+  if (out.pool.name.empty()) return bad("has no name");
+  if (in_other && out.pool.ns.empty()) return bad("has no namespace behind the '.'");
+  if (slash == std::string_view::npos) return {};
+  out.item = path.substr(slash + 1);
+  if (out.item.empty()) return bad("has no item behind the '/'");
+  return {};
+}
+
+Result<std::vector<model::Protocol>> read_protocols(std::string_view word) {
+  if (word == "TCP_UDP") return std::vector{model::Protocol::tcp, model::Protocol::udp};
+  const Result<model::Protocol> one = model::parse_protocol(word);
+  if (!one) return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, TCP_UDP", word);
+  return std::vector{*one};
+}
+
+// As Kubernetes has it for ports of containers.
+bool is_port_name(std::string_view word) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return word.size() <= kMaxPortName && std::ranges::any_of(word, is_letter) &&
+         std::ranges::all_of(
+             word, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+bool ends_with_host_port(std::string_view word) {
+  if (word.size() < kHostPortSuffix.size()) return false;
+  return std::ranges::equal(
+      word.substr(word.size() - kHostPortSuffix.size()), kHostPortSuffix,
+      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a + 32 : a) == b; });
+}
+
+Result<> read_port(std::string_view word, PortRequest& out) {
+  if (ends_with_host_port(word)) {
+    out.host_port = true;
+    word.remove_suffix(kHostPortSuffix.size());
+  }
+  if (is_port_name(word)) {
+    out.port_name = word;
+    return {};
+  }
+  const Result<model::Port> port = model::parse_port(word);
+  if (!port)
+    return fail(Code::invalid, "port '{}' is neither 1-65535 nor a container port's name", word);
+  out.port = *port;
+  return {};
 }
 
 Result<PortRequest> parse_line(std::string_view line, std::string_view pod_namespace) {
   const std::vector<std::string_view> words = split_words(line);
-  if (words.size() != 3) return bad_line(line, fmt::format("has {} words, not 3", words.size()));
-  const Result<model::Protocol> protocol = model::parse_protocol(words[1]);
-  if (!protocol) return bad_line(line, protocol.error().message);
-  const Result<model::Port> port = model::parse_port(words[2]);
-  if (!port) return bad_line(line, port.error().message);
-  return PortRequest{parse_pool(words[0], pod_namespace), *protocol, *port};
+  if (words.size() != 2 && words.size() != 3)
+    return bad_line(line, fmt::format("has {} words, not 2 or 3", words.size()));
+  PortRequest request;
+  if (Result<> pool = read_pool(words[0], pod_namespace, request); !pool)
+    return bad_line(line, pool.error().message);
+  if (words.size() == 3) {
+    Result<std::vector<model::Protocol>> protocols = read_protocols(words[1]);
+    if (!protocols) return bad_line(line, protocols.error().message);
+    request.protocols = std::move(*protocols);
+  }
+  if (Result<> port = read_port(words.back(), request); !port)
+    return bad_line(line, port.error().message);
+  return request;
+}
+
+Failure bad_bindings(std::string_view why) {
+  return fail(error_of(Code::invalid, "is not a list of bindings: {}", why)
+                  .at(fmt::format("metadata.annotations[{}]", kPoolBindingsAnnotation)));
+}
+
+Result<> check_binding(const PortBindingItem& item) {
+  if (const auto protocol = model::parse_protocol(item.protocol); !protocol)
+    return fail(protocol.error());
+  const auto is_port = [](std::int64_t n) { return n >= 1 && n <= 65535; };
+  if (!is_port(item.start_port)) return fail(Code::invalid, "startPort {}", item.start_port);
+  if (!is_port(item.rs_start_port))
+    return fail(Code::invalid, "rsStartPort {}", item.rs_start_port);
+  if (item.end_port != 0 && (!is_port(item.end_port) || item.end_port < item.start_port))
+    return fail(Code::invalid, "endPort {}", item.end_port);
+  return {};
 }
 
 }  // namespace
@@ -58,6 +140,8 @@ Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation
     const std::string_view line = annotation.substr(begin, end - begin);
     begin = end + 1;
     if (split_words(line).empty()) continue;  // a block scalar in YAML ends with a newline
+    if (requests.size() == kMaxPortRequests)
+      return bad_line(line, fmt::format("is one more than the {} allowed lines", kMaxPortRequests));
     Result<PortRequest> request = parse_line(line, pod_namespace);
     if (!request) return pass(request);
     requests.push_back(std::move(*request));
@@ -66,55 +150,29 @@ Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation
   return requests;
 }
 
-std::string encode_pool_bindings(const std::vector<PoolBinding>& bindings) {
+std::string encode_pool_bindings(const std::vector<PortBindingItem>& bindings) {
   Array list;
-  for (const PoolBinding& b : bindings) {
-    Object entry{{"poolName", b.pool.name},
-                 {"poolNamespace", b.pool.ns},
-                 {"loadBalancerIDs", Array{Value(b.load_balancer_id)}},
-                 {"poolItemLoadBalancers", Array{Object{{"loadbalancerID", b.load_balancer_id},
-                                                        {"ips", Array{Value(b.address)}}}}},
-                 {"poolItemName", b.item},
-                 {"protocol", model::to_string(b.protocol)},
-                 {"startPort", b.port},
-                 {"endPort", 0},
-                 {"rsStartPort", b.container_port}};
-    if (!b.external.empty()) entry["external"] = b.external;
-    list.push_back(std::move(entry));
-  }
+  for (const PortBindingItem& item : bindings) list.push_back(encode(item));
   return wire::to_json(list);
 }
 
-Result<std::vector<PoolBinding>> decode_pool_bindings(std::string_view annotation) {
-  const auto bad = [](std::string_view why) {
-    return fail(error_of(Code::invalid, "is not a list of bindings: {}", why)
-                    .at(fmt::format("metadata.annotations[{}]", kPoolBindingsAnnotation)));
-  };
+Result<std::vector<PortBindingItem>> decode_pool_bindings(std::string_view annotation) {
   const Result<Value> json = wire::parse_json(annotation);
-  if (!json) return bad(json.error().message);
-  if (!json->is_array()) return bad("it is no JSON array");
-  std::vector<PoolBinding> bindings;
-  for (const Value& entry : json->get_array()) {
-    const Result<model::Protocol> protocol =
-        model::parse_protocol(wire::string_at(entry, "/protocol"));
-    if (!protocol) return bad(protocol.error().message);
-    const auto text = [&](std::string_view pointer) {
-      return std::string(wire::string_at(entry, pointer));
-    };
-    const auto port = [&](std::string_view pointer) {
-      return static_cast<model::Port>(
-          std::clamp<std::int64_t>(wire::int_at(entry, pointer).value_or(0), 0, 65535));
-    };
-    bindings.push_back({.pool = {text("/poolNamespace"), text("/poolName")},
-                        .item = text("/poolItemName"),
-                        .load_balancer_id = text("/loadBalancerIDs/0"),
-                        .address = text("/poolItemLoadBalancers/0/ips/0"),
-                        .protocol = *protocol,
-                        .port = port("/startPort"),
-                        .container_port = port("/rsStartPort"),
-                        .external = text("/external")});
+  if (!json) return bad_bindings(json.error().message);
+  if (!json->is_array()) return bad_bindings("it is no JSON array");
+  // The list becomes the field of an object: readers take objects alone.
+  PortBindingSpec spec;
+  wire::JsonReader reader;
+  Result<> read = reader.read(
+      fmt::format(R"({{"list":{}}})", annotation), [&](std::string_view, wire::JsonNode list) {
+        list.items(
+            [&](wire::JsonNode item) { decode(spec.port_binding_list.emplace_back(), item); });
+      });
+  if (!read) return bad_bindings(read.error().message);
+  for (const PortBindingItem& item : spec.port_binding_list) {
+    if (Result<> sound = check_binding(item); !sound) return bad_bindings(sound.error().message);
   }
-  return bindings;
+  return std::move(spec.port_binding_list);
 }
 
 }  // namespace berth::api

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/port_binding.h"
 #include "base/result.h"
 #include "kube/client/resource.h"
 #include "model/port.h"
@@ -18,6 +19,12 @@ inline constexpr std::string_view kPortPoolsAnnotation =
     "portpools.networkextension.bkbcs.tencent.com";
 inline constexpr std::string_view kPortsAnnotation =
     "ports.portpools.networkextension.bkbcs.tencent.com";
+// How long the ports wait for a Pod of the same name: a Go duration (api/go_duration.h).
+inline constexpr std::string_view kKeepDurationAnnotation =
+    "keepduration.portbinding.bkbcs.tencent.com";
+// Its presence asks for a readiness gate on the condition below.
+inline constexpr std::string_view kReadinessGateAnnotation =
+    "readinessgate.portpools.networkextension.bkbcs.tencent.com";
 // On the Pod, by us.
 inline constexpr std::string_view kPoolBindingsAnnotation =
     "poolbindings.portpool.networkextension.bkbcs.tencent.com";
@@ -26,33 +33,38 @@ inline constexpr std::string_view kBindStatusAnnotation =
 // On a namespace whose Pods may use port pools.
 inline constexpr std::string_view kInjectLabel = "bcs-ingress-controller-inject";
 
-// One line of the ports annotation: `POOL PROTOCOL PORT`.
+// The condition of the readiness gate. Reasons are kReady and kNotReady; the texts are those that
+// users' programs have always seen, their spelling included.
+inline constexpr std::string_view kPortsReadyCondition =
+    "networkextension.bkbcs.tencent.com/portbinding-ready";
+inline constexpr std::string_view kPortsReadyMessage = "ports ares binded for the pod";
+inline constexpr std::string_view kPortsNotReadyMessage = "port are not bound to the pod";
+
+// One line of the ports annotation: `POOL PORT` or `POOL PROTOCOL PORT`.
 struct PortRequest {
   kube::ObjectKey pool{};
-  model::Protocol protocol = model::Protocol::tcp;
-  model::Port container_port = 0;
+  std::string item{};                        // empty: any
+  std::vector<model::Protocol> protocols{};  // TCP before UDP; empty: those of the container port
+  std::string port_name{};                   // of a container port; empty: by number
+  model::Port port = 0;
+  bool host_port = false;
 };
 
-// Lines are separated by newlines, or by `;` where there is none. A pool is `name` (in the Pod's
-// namespace) or `name.namespace`. Errors quote the line and say what is allowed.
+// More than any Pod was seen to need; each line costs a write at admission.
+inline constexpr std::size_t kMaxPortRequests = 64;
+
+// Lines are separated by newlines, or by `;` where there is none; blank ones are passed over. A
+// pool is `name` (in the Pod's namespace), `name.namespace`, `name/item` or `name/item.namespace`.
+// PROTOCOL is TCP, UDP or TCP_UDP; left out, it is the container port's. PORT is a container port's
+// number or name, with `/hostport` behind it for the node's port. Errors quote the line and say
+// what is allowed.
 Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation,
                                                      std::string_view pod_namespace);
 
-// A port that a Pod got; an entry of the poolbindings annotation.
-struct PoolBinding {
-  kube::ObjectKey pool{};
-  std::string item{};
-  std::string load_balancer_id{};
-  std::string address{};
-  model::Protocol protocol = model::Protocol::tcp;
-  model::Port port = 0;
-  model::Port container_port = 0;
-  std::string external{};
-};
-
 // The annotation's text: JSON with the fields in the order in which users' programs have always
 // seen them.
-std::string encode_pool_bindings(const std::vector<PoolBinding>& bindings);
-Result<std::vector<PoolBinding>> decode_pool_bindings(std::string_view annotation);
+std::string encode_pool_bindings(const std::vector<PortBindingItem>& bindings);
+// Protocols and ports are checked: they are sound when this succeeds.
+Result<std::vector<PortBindingItem>> decode_pool_bindings(std::string_view annotation);
 
 }  // namespace berth::api

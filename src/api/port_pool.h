@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "api/kind.h"
+#include "api/listener_parts.h"
+#include "model/load_balancer.h"
 #include "model/port.h"
 
 namespace berth::api {
@@ -13,15 +15,22 @@ namespace berth::api {
 struct PortPoolItem {
   std::string item_name{};
   std::vector<std::string> load_balancer_ids{};
+  // Another spelling of `loadBalancerIDs` that users' YAML has. Empty once an object was decoded,
+  // unless both were given and differ.
+  std::vector<std::string> load_balancer_id_alias{};
   std::string protocol{};
   std::int64_t start_port = 0;
   std::int64_t end_port = 0;
+  std::int64_t segment_length = 0;
   std::string external{};
+  Boxed<ListenerCertificate> certificate{};
+  Json uptime_check{};
 };
 
 struct PortPoolSpec {
   std::string allocate_policy{};
   std::vector<PortPoolItem> pool_items{};
+  Boxed<ListenerAttribute> listener_attribute{};
 };
 
 struct PortPoolItemStatus {
@@ -29,8 +38,12 @@ struct PortPoolItemStatus {
   std::vector<std::string> load_balancer_ids{};
   std::int64_t start_port = 0;
   std::int64_t end_port = 0;
+  std::int64_t segment_length = 0;
+  std::vector<LoadBalancerBrief> pool_item_load_balancers{};
   std::string status{};
   std::string message{};
+  std::vector<std::string> protocol{};
+  std::string external{};
 };
 
 struct PortPoolStatus {
@@ -56,14 +69,36 @@ std::span<const Field> fields_of<PortPoolStatus>();
 
 const KindInfo& port_pool_kind();
 
-// The ports of an item; its protocols, "TCP,UDP" when none are named.
+// How items are chosen; any other text means the first, as it does upstream.
+inline constexpr std::string_view kDefaultPolicy = "default";
+inline constexpr std::string_view kAveragePolicy = "average";
+
+// An item that is being taken out of its pool.
+inline constexpr std::string_view kDeleting = "Deleting";
+
+// Listeners are created one by one, and one item is one page of work.
+inline constexpr std::int64_t kMaxSlotsPerItem = 4000;
+inline constexpr std::size_t kMaxItemsPerPool = 64;
+inline constexpr std::size_t kMaxItemName = 128;
+
+// What decoding does: the alias becomes `load_balancer_ids`.
+void normalise(PortPoolSpec& spec);
+
+// The ports of an item, a remainder that is shorter than a segment included; its protocols, both
+// when none are named.
 model::PortRange ports_of(const PortPoolItem& item);
 Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item);
+// How many slots an item has, and the ports of one. A remainder is not used.
+std::int64_t slot_count(const PortPoolItem& item);
+model::PortRange slot_ports(const PortPoolItem& item, std::int64_t slot);
+Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
+    const PortPoolItem& item, const model::LoadBalancerDefaults& defaults);
 
 // What the schema cannot say: ranges that are upside down, names and ranges that repeat. Errors
-// name the field.
-Result<> validate(const PortPool& pool);
+// name the object, the field, what was found and what is allowed.
+Result<> validate(const PortPool& pool, const model::LoadBalancerDefaults& defaults = {});
 // What may not change, and ranges that may only grow.
-Result<> validate_update(const PortPool& before, const PortPool& after);
+Result<> validate_update(const PortPool& before, const PortPool& after,
+                         const model::LoadBalancerDefaults& defaults = {});
 
 }  // namespace berth::api

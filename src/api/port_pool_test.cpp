@@ -55,13 +55,66 @@ TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
       refusal("itemName: b", "itemName: a"),
       "PortPool games/rooms: spec.poolItems[1].itemName: 'a' is the name of poolItems[0] too");
   EXPECT_EQ(refusal("startPort: 110", "startPort: 109"),
-            "PortPool games/rooms: spec.poolItems[1].startPort: ports 109-119 overlap those of "
-            "item 'a' on the same load balancer");
+            "PortPool games/rooms: spec.poolItems[1].startPort: TCP ports 109-119 overlap those of "
+            "item 'a' (100-109) on load balancer edge:lb-1");
   EXPECT_EQ(
       refusal("protocol: TCP", "protocol: SCTP"),
       "PortPool games/rooms: spec.poolItems[0].protocol: protocol 'SCTP' is not one of TCP, UDP");
   EXPECT_EQ(refusal("[lb-1]", "[]"),
-            "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs: is required");
+            "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs: is required: name at least "
+            "one load balancer, for example [\"lb-1\"]");
+  EXPECT_EQ(refusal("[lb-1]", "[\"lb 1\"]"),
+            "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs[0]: load balancer 'lb 1' has "
+            "blanks or separators in it: write an id (lb-1), region:id (ap-nanjing:lb-1), an ARN, "
+            "or edge:name");
+  EXPECT_EQ(refusal("[lb-1]", "[lb-1, 'edge:lb-1']"),
+            "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs[1]: 'edge:lb-1' is named "
+            "twice")
+      << "two spellings of the same one";
+  EXPECT_EQ(refusal("endPort: 120", "endPort: 4111"),
+            "PortPool games/rooms: spec.poolItems[1].endPort: [110, 4111) makes 4001 ports or "
+            "segments, at most 4000 are allowed in one item: add another item");
+  EXPECT_EQ(refusal("endPort: 120", "endPort: 120, segmentLength: 11"),
+            "PortPool games/rooms: spec.poolItems[1].segmentLength: 11 is more than the 10 ports "
+            "of [110, 120)");
+  EXPECT_EQ(refusal("loadBalancerIDs: [lb-1]", "loadBalancerID: [lb-7], loadBalancerIDs: [lb-1]"),
+            "PortPool games/rooms: spec.poolItems[0].loadBalancerID: differs from loadBalancerIDs, "
+            "of which it is another spelling: give one of them");
+}
+
+TEST(PortPool, AnAwsLoadBalancerHasOneProtocolPerPort) {
+  const std::string arn =
+      "arn:aws:elasticloadbalancing:us-west-2:1:loadbalancer/net/rooms/0123456789abcdef";
+  EXPECT_EQ(refusal("[lb-1]", "['" + arn + "']"), "");
+  EXPECT_EQ(refusal("protocol: TCP, startPort: 100", "startPort: 100"), "");
+  EXPECT_EQ(refusal("[lb-1, lb-2]", "['" + arn + "']"),
+            "PortPool games/rooms: spec.poolItems[1].protocol: 'TCP,UDP' with an AWS load balancer "
+            "('" +
+                arn + "'), which has one protocol per port: write TCP or UDP");
+}
+
+TEST(PortPool, TheAliasOfTheSeedIsRead) {
+  std::string yaml = kTwoItems;
+  yaml.replace(yaml.find("loadBalancerIDs"), 15, "loadBalancerID");
+  const PortPool rooms = pool(yaml);
+  EXPECT_EQ(rooms.spec.pool_items[0].load_balancer_ids, (std::vector<std::string>{"lb-1"}));
+  EXPECT_TRUE(rooms.spec.pool_items[0].load_balancer_id_alias.empty());
+  EXPECT_TRUE(validate(rooms));
+  EXPECT_TRUE(validate_update(pool(kTwoItems), rooms)) << "the same in the other spelling";
+}
+
+TEST(PortPool, ARemainderShorterThanASegmentIsNotUsed) {
+  const PortPoolItem item{.start_port = 100, .end_port = 113, .segment_length = 5};
+  EXPECT_EQ(slot_count(item), 2);
+  EXPECT_EQ(slot_ports(item, 1), (model::PortRange{105, 109}));
+  const PortPoolItem single{.start_port = 100, .end_port = 113};
+  EXPECT_EQ(slot_count(single), 13);
+  EXPECT_EQ(slot_ports(single, 12), (model::PortRange{112, 112}));
+}
+
+TEST(PortPool, DifferentProtocolsMayShareAPort) {
+  EXPECT_EQ(refusal("startPort: 110, endPort: 120", "protocol: UDP, startPort: 100, endPort: 120"),
+            "");
 }
 
 TEST(PortPool, OverlapOnDifferentLoadBalancersIsFine) {
@@ -81,6 +134,9 @@ TEST(PortPool, ARangeMayGrowAndNothingElseMayChange) {
   after = before;
   after.spec.pool_items[1].load_balancer_ids = {"lb-2"};
   EXPECT_EQ(validate_update(before, after).error().field, "spec.poolItems[1].loadBalancerIDs");
+  after = before;
+  after.spec.pool_items[0].segment_length = 2;
+  EXPECT_EQ(validate_update(before, after).error().field, "spec.poolItems[0].segmentLength");
   after = before;
   std::swap(after.spec.pool_items[0], after.spec.pool_items[1]);
   EXPECT_TRUE(validate_update(before, after))
@@ -114,9 +170,53 @@ TEST(Listener, EncodesInTheOrderOfItsTable) {
       R"({"loadbalancerID":"lb-1","port":80,"protocol":"TCP","targetGroup":{"backends":[{"IP":"10.0.0.1","port":8080,"weight":10}]}})");
 }
 
+TEST(Listener, WhatUsersGaveComesBackAsItWas) {
+  const auto value = wire::parse_yaml(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Listener
+metadata: {namespace: games, name: lb-1-443, resourceVersion: "7"}
+spec:
+  loadbalancerID: lb-1
+  port: 443
+  protocol: HTTPS
+  listenerAttribute:
+    sessionTime: 30
+    keepAliveEnable: 1
+    healthCheck: {enabled: true, intervalTime: 5}
+    uptimeCheck: {enabled: true, nodes: [a, b], body: {content: x}}
+  certificate: {mode: MUTUAL, certID: c1, certCaID: c2}
+  rules:
+  - domain: example.com
+    path: /
+    listenerAttribute: {lbPolicy: WRR}
+    targetGroup: {protocol: HTTP, backends: [{IP: 10.0.0.1, port: 8080, weight: 0}]}
+status: {status: Synced, healthStatus: {rules: [{domain: example.com}]}, ingress: web}
+)");
+  ASSERT_TRUE(value) << value.error().to_string();
+  const auto listener = decode_listener(*value);
+  ASSERT_TRUE(listener) << listener.error().to_string();
+  EXPECT_EQ(wire::to_yaml(encode(listener->spec)), wire::to_yaml(*wire::find(*value, "/spec")));
+  EXPECT_EQ(wire::to_yaml(encode(listener->status)), wire::to_yaml(*wire::find(*value, "/status")));
+  const Listener copy = *listener;
+  EXPECT_EQ(copy.spec, listener->spec) << "boxed parts are copied, not shared or lost";
+}
+
+// A hundred thousand are cached beside their metadata.
+TEST(Listener, StaysSmallInMemory) {
+  EXPECT_LE(sizeof(ListenerSpec), 136u);
+  EXPECT_LE(sizeof(ListenerStatus), 184u);
+}
+
 TEST(Listener, NamesAreThoseOfUpstreamMadeValid) {
-  EXPECT_EQ(pool_listener_name("lb-00001", "TCP", 31000), "lb-00001-tcp-31000");
-  EXPECT_EQ(pool_listener_name("edge:demo", "UDP", 1), "edge-demo-udp-1");
+  using model::Provider;
+  EXPECT_EQ(pool_listener_name({Provider::tencent, "ap-nanjing", "lb-00001"}, model::Protocol::tcp,
+                               {31000, 31000}),
+            "lb-00001-tcp-31000");
+  EXPECT_EQ(
+      pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Protocol::udp, {31000, 31004}),
+      "lb-00001-udp-31000-31004");
+  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Protocol::udp, {1, 1}),
+            "edge-demo-udp-1");
 }
 
 }  // namespace

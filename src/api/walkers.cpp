@@ -24,6 +24,14 @@ const Field* find_field(std::span<const Field> fields, std::string_view name) {
   return it == fields.end() ? nullptr : &*it;
 }
 
+void decode_json(Json& out, wire::JsonNode json) {
+  if (json.is_object()) {
+    out.text = std::string(json.raw());
+  } else {
+    json.fields([](std::string_view, wire::JsonNode) {});  // makes it the document's error
+  }
+}
+
 void decode_node(const Node& node, void* out, wire::JsonNode json) {
   if (json.is_null()) return;
   switch (node.shape) {
@@ -41,6 +49,7 @@ void decode_node(const Node& node, void* out, wire::JsonNode json) {
         (*static_cast<StringMapValue*>(out))[std::string(key)] = std::string(value.string());
       });
       return;
+    case Shape::json: decode_json(*static_cast<Json*>(out), json); return;
   }
 }
 
@@ -53,6 +62,7 @@ bool is_empty(const Node& node, const void* in) {
     case Shape::object: return node.present && !node.present(in);
     case Shape::list: return node.size(in) == 0;
     case Shape::string_map: return as<StringMapValue>(in).empty();
+    case Shape::json: return !as<Json>(in).text;
   }
   return false;
 }
@@ -73,6 +83,11 @@ Value encode_node(const Node& node, const void* in) {
       Object map;
       for (const auto& [key, value] : as<StringMapValue>(in)) map[key] = value;
       return map;
+    }
+    case Shape::json: {
+      const Json& json = as<Json>(in);
+      const Result<Value> value = wire::parse_json(json.text ? *json.text : "{}");
+      return value ? *value : Value(Object{});
     }
   }
   return nullptr;
@@ -104,6 +119,11 @@ void check_string(const Rules& rules, const std::string& text, const std::string
   }
 }
 
+// A list's own limits of length are those of its strings.
+Rules rules_of_items(const Rules& list) {
+  return {.min_len = list.min_len, .max_len = list.max_len};
+}
+
 void check_list(const Field& field, const Node& node, const void* in, const std::string& path,
                 std::vector<Breach>& out) {
   const std::size_t size = node.size(in);
@@ -114,9 +134,12 @@ void check_list(const Field& field, const Node& node, const void* in, const std:
   if (size < field.rules.min_items) {
     out.push_back({path, fmt::format("needs at least {} entries", field.rules.min_items)});
   }
-  if (node.item()->shape != Shape::object) return;
   for (std::size_t i = 0; i < size; ++i) {
-    check_fields(node.item()->fields(), node.at(in, i), fmt::format("{}[{}]", path, i), out);
+    const std::string here = fmt::format("{}[{}]", path, i);
+    if (node.item()->shape == Shape::object)
+      check_fields(node.item()->fields(), node.at(in, i), here, out);
+    if (node.item()->shape == Shape::string)
+      check_string(rules_of_items(field.rules), as<std::string>(node.at(in, i)), here, out);
   }
 }
 
@@ -141,7 +164,8 @@ void check_field(const Field& field, const void* in, const std::string& path,
       return check_fields(node.fields(), node.value ? node.value(in) : in, path, out);
     case Shape::list: return check_list(field, node, in, path, out);
     case Shape::boolean:
-    case Shape::string_map: return;
+    case Shape::string_map:
+    case Shape::json: return;
   }
 }
 
@@ -171,7 +195,7 @@ void check_list_unchanged(const Field& field, const Node& node, const void* befo
 Object schema_of_node(const Node& node, const Rules& rules);
 
 Object schema_of_list(const Node& node, const Rules& rules) {
-  Object out{{"type", "array"}, {"items", schema_of_node(*node.item(), {})}};
+  Object out{{"type", "array"}, {"items", schema_of_node(*node.item(), rules_of_items(rules))}};
   if (rules.min_items) out["minItems"] = rules.min_items;
   if (rules.max_items) out["maxItems"] = rules.max_items;
   if (!rules.map_key.empty()) {
@@ -212,6 +236,7 @@ Object schema_of_node(const Node& node, const Rules& rules) {
     case Shape::list: return schema_of_list(node, rules);
     case Shape::string_map:
       return {{"type", "object"}, {"additionalProperties", Object{{"type", "string"}}}};
+    case Shape::json: return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
   }
   return {};
 }
@@ -229,7 +254,8 @@ Object encode_fields(std::span<const Field> fields, const void* in) {
   Object out;
   for (const Field& field : fields) {
     const void* member = field.at_const(in);
-    if (field.rules.required || !is_empty(*field.node(), member)) {
+    const bool always = field.rules.required || field.rules.always;
+    if (always || !is_empty(*field.node(), member)) {
       out[field.name] = encode_node(*field.node(), member);
     }
   }

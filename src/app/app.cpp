@@ -1,5 +1,6 @@
 #include "app/app.h"
 
+#include "admission/host_ports.h"
 #include "admission/pod_ports.h"
 #include "api/decode.h"
 #include "base/encoding.h"
@@ -40,7 +41,8 @@ kube::Projection<kube::Pod> pods_projection() {
 }
 
 kube::CertificateKeeperOptions keeper_options(const Config& config) {
-  kube::CertificateKeeperOptions out{.secret = {config.ns, "berth-webhook-certificate"}};
+  kube::CertificateKeeperOptions out{
+      .secret = {config.ns, std::string(controllers::install::kCertificateSecret)}};
   if (config.webhook_service.empty()) {
     out.ip_addresses = {config.webhook_address};
   } else {
@@ -66,6 +68,7 @@ struct App::Parts {
         pod_ports(
             claimer, forwarder, [this](const kube::ObjectKey& pool) { return state_of(pool); },
             [this] { return tokens.next(); }),
+        host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
         elector(client, {.ns = config.ns, .identity = config.identity, .registry = &registry},
@@ -80,6 +83,7 @@ struct App::Parts {
             events, [this] { return may_write(); }, &registry) {
     claims::add_indexes(listeners.store());
     controllers::portpool::add_pod_index(pods.store());
+    host_ports.follow(pods.store());
     add_routes();
     add_health();
     manager.add(pods.core());
@@ -93,6 +97,10 @@ struct App::Parts {
     router.add(std::string(controllers::install::kPodPortsPath),
                [this](const Context& context, const kube::AdmissionRequest& request) {
                  return pod_ports.admit(context, request);
+               });
+    router.add(std::string(controllers::install::kHostPortsPath),
+               [this](const Context& context, const kube::AdmissionRequest& request) {
+                 return host_ports.admit(context, request);
                });
     router.add(std::string(controllers::install::kPortPoolsPath),
                [](const Context&, const kube::AdmissionRequest& request) {
@@ -130,6 +138,7 @@ struct App::Parts {
   TokenSource tokens;
   claims::Claimer claimer;
   admission::PodPorts pod_ports;
+  admission::HostPorts host_ports;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
   kube::LeaderElector elector;

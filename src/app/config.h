@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "api/host_ports.h"
 #include "controllers/install/plan.h"
 #include "kube/client/resource.h"
 
@@ -25,6 +26,9 @@ struct Config {
 
   std::string ops_address = "127.0.0.1";  // /livez, /readyz, /metrics
   std::uint16_t ops_port = 0;
+
+  // The ports of nodes that Pods are given when they ask for random host ports.
+  model::PortRange host_ports = api::kDefaultHostPorts;
 
   controllers::install::OurUser user;
 };

@@ -15,6 +15,7 @@ namespace berth::crypto {
 namespace {
 
 constexpr std::size_t kSha256Bytes = 32;
+constexpr std::size_t kMd5Bytes = 16;
 constexpr std::size_t kTokenBytes = 16;
 
 using Digest = std::array<unsigned char, kSha256Bytes>;
@@ -43,6 +44,13 @@ std::string sha256(std::string_view bytes) {
 }
 
 std::string sha256_hex(std::string_view bytes) { return hex_encode(sha256(bytes)); }
+
+std::string md5_hex(std::string_view bytes) {
+  std::array<unsigned char, kMd5Bytes> out{};
+  require(EVP_Digest(bytes.data(), bytes.size(), out.data(), nullptr, EVP_md5(), nullptr) == 1,
+          "md5");
+  return hex_encode({reinterpret_cast<const char*>(out.data()), out.size()});
+}
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
   Digest out{};

@@ -12,6 +12,8 @@ namespace berth::crypto {
 
 std::string sha256(std::string_view bytes);
 std::string sha256_hex(std::string_view bytes);
+// For names that others made with it, never for safety.
+std::string md5_hex(std::string_view bytes);
 std::string hmac_sha256(std::string_view key, std::string_view bytes);
 std::string hmac_sha256_hex(std::string_view key, std::string_view bytes);
 

@@ -13,6 +13,11 @@ TEST(Digest, Sha256OfTheStandardsExamples) {
   EXPECT_EQ(sha256("abc").size(), 32u);
 }
 
+TEST(Digest, Md5OfTheStandardsExamples) {
+  EXPECT_EQ(md5_hex(""), "d41d8cd98f00b204e9800998ecf8427e");
+  EXPECT_EQ(md5_hex("abc"), "900150983cd24fb0d6963f7d28e17f72");
+}
+
 // RFC 4231, test cases 1, 2 and 6 (a key longer than a block).
 TEST(Digest, HmacOfTheStandardsExamples) {
   EXPECT_EQ(hmac_sha256_hex(std::string(20, '\x0b'), "Hi There"),

@@ -6,8 +6,10 @@
 // root, which runs it on tasks.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,7 +47,9 @@ struct Outcome {
   bool foreign = false;
 };
 
-// Hears outcomes on the engine's tasks; must not block for long.
+// Hears outcomes on the engine's tasks; must not block for long. A failure is reported when it
+// lasts, and again when it changes; the engine goes on trying as the error allows. Only `invalid`
+// and `unsupported` end a wish: it is tried again when it is wanted again.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -64,7 +68,13 @@ using Catalog = std::function<std::vector<StandingWish>(const model::LoadBalance
 struct EngineOptions {
   int workers = 4;  // load balancers served at one time
   Duration audit_period = std::chrono::minutes{10};
-  // A listener whose name begins so is ours.
+  // What one call to a provider may take; a task that it started there may end later.
+  Duration call_limit = std::chrono::minutes{1};
+  // After the first touch of a load balancer, and after a call whose end is not known, a call may
+  // still land that somebody else sent, or that we gave up. For so long, what was changed is read
+  // back before it is called done, and at the end everything is compared once more.
+  Duration settle = std::chrono::minutes{1};
+  // A listener whose name begins so is ours. Empty: only ids and names of wishes tell.
   std::string name_prefix{};
   metrics::Registry* registry = nullptr;
 };

@@ -25,7 +25,7 @@ namespace berth::lb {
 struct DriverLimits {
   // Writes to one load balancer must follow each other.
   bool serial_writes = true;
-  std::size_t create_batch = 50;
+  std::size_t create_batch = 50;  // also of attribute changes
   std::size_t remove_batch = 20;
   std::size_t target_batch = 250;  // targets of all changes of one call
   bool has_ranges = true;          // listeners of more than one port
@@ -57,7 +57,8 @@ class Driver {
 
   virtual Result<model::LoadBalancerInfo> describe(const Context& context,
                                                    const model::LoadBalancerRef& lb) = 0;
-  // All listeners of the load balancer, those of others too.
+  // All listeners of the load balancer, those of others too. Attributes that were left to the
+  // provider's default may show as the values that it chose.
   virtual Result<std::vector<ObservedListener>> list(const Context& context,
                                                      const model::LoadBalancerRef& lb) = 0;
 

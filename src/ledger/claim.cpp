@@ -1,5 +1,6 @@
 #include "ledger/claim.h"
 
+#include <algorithm>
 #include <array>
 
 #include <boost/json.hpp>
@@ -8,41 +9,93 @@
 namespace berth::ledger {
 namespace {
 
-struct Move {
-  SlotState from;
-  Event event;
-  SlotState to;
-};
+using enum SlotState;
 
-// The whole life of a slot. What is not listed may not happen.
 constexpr std::array kMoves{
-    Move{SlotState::free, Event::admit, SlotState::claimed},
-    Move{SlotState::claimed, Event::pod_seen, SlotState::bound},
-    Move{SlotState::claimed, Event::claim_expired, SlotState::free},
-    Move{SlotState::bound, Event::pod_gone, SlotState::free},
+    Move{free, Event::admit, claimed},
+    Move{claimed, Event::reused, claimed},
+    Move{claimed, Event::pod_seen, bound},
+    // Nobody came. A kept name that was taken back may still lead to its former Pod.
+    Move{claimed, Event::abandoned, draining},
+    Move{claimed, Event::abandoned, kept},
+    Move{claimed, Event::abandoned, free},
     // Seen again after a restart, a relist or a repeated event.
-    Move{SlotState::bound, Event::pod_seen, SlotState::bound},
-    Move{SlotState::free, Event::pod_gone, SlotState::free},
+    Move{bound, Event::pod_seen, bound},
+    Move{bound, Event::abandoned, draining},
+    // The old Pod is certainly gone, although nobody has cleaned up after it yet.
+    Move{bound, Event::pod_returns, claimed},
+    Move{draining, Event::pod_returns, claimed},
+    Move{draining, Event::confirmed, kept},
+    Move{draining, Event::confirmed, quarantined},
+    Move{draining, Event::confirmed, free},
+    Move{kept, Event::pod_returns, claimed},
+    Move{kept, Event::window_over, quarantined},
+    Move{kept, Event::window_over, free},
+    Move{quarantined, Event::window_over, free},
+    // A Pod that was told of this port and lost its claim; nobody else has it.
+    Move{free, Event::pod_seen, bound},
 };
 
 constexpr int kFormatVersion = 1;
+constexpr std::array<std::string_view, 6> kStates{"Free",     "Claimed", "Bound",
+                                                  "Draining", "Kept",    "Quarantined"};
+constexpr std::array<std::string_view, 7> kEvents{
+    "admit", "reused", "pod_seen", "pod_returns", "abandoned", "confirmed", "window_over"};
+
+std::optional<SlotState> parse_state(std::string_view text) {
+  const auto it = std::ranges::find(kStates, text);
+  // "Free" is written as the empty text.
+  if (it == kStates.end() || it == kStates.begin()) return std::nullopt;
+  return static_cast<SlotState>(it - kStates.begin());
+}
+
+Claim moved(Claim claim, SlotState state, WallTime now) {
+  claim.state = state;
+  claim.since = now;
+  claim.until = {};
+  return claim;
+}
+
+// What a slot becomes from which nothing leads anywhere.
+std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
+  if (claim.keep > Duration::zero()) {
+    claim = moved(std::move(claim), kept, now);
+    claim.until = now + claim.keep;
+    return claim;
+  }
+  if (!led_somewhere || quarantine <= Duration::zero()) return std::nullopt;
+  claim = moved(std::move(claim), quarantined, now);
+  claim.until = now + quarantine;
+  return claim;
+}
 
 }  // namespace
 
-std::string_view to_string(SlotState state) {
-  constexpr std::string_view kNames[] = {"Free", "Claimed", "Bound"};
-  return kNames[static_cast<std::size_t>(state)];
+std::string_view to_string(SlotState state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view to_string(Event event) { return kEvents[static_cast<std::size_t>(event)]; }
+
+std::span<const Move> all_moves() { return kMoves; }
+
+bool may_move(SlotState from, Event event, SlotState to) {
+  return std::ranges::any_of(kMoves, [&](const Move& move) {
+    return move.from == from && move.event == event && move.to == to;
+  });
 }
 
 std::string encode(const Claim& claim) {
-  return wire::to_json(wire::Object{{"v", claim.version},
-                                    {"token", claim.token},
-                                    {"namespace", claim.ns},
-                                    {"pod", claim.pod_name},
-                                    {"uid", claim.pod_uid},
-                                    {"owner", claim.owner_uid},
-                                    {"request", claim.request},
-                                    {"since", format_rfc3339_micro(claim.since)}});
+  wire::Object json{{"v", kFormatVersion},
+                    {"state", to_string(claim.state)},
+                    {"token", claim.token},
+                    {"namespace", claim.ns},
+                    {"pod", claim.pod_name},
+                    {"uid", claim.pod_uid},
+                    {"owner", claim.owner_uid},
+                    {"request", claim.request},
+                    {"since", format_rfc3339_micro(claim.since)}};
+  if (claim.keep > Duration::zero())
+    json["keep"] = std::chrono::duration_cast<std::chrono::milliseconds>(claim.keep).count();
+  if (claim.until != WallTime{}) json["until"] = format_rfc3339_micro(claim.until);
+  return wire::to_json(json);
 }
 
 Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
@@ -58,26 +111,60 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
   const auto text = [&](std::string_view pointer) {
     return std::string(wire::string_at(*json, pointer));
   };
+  const std::optional<SlotState> state = parse_state(wire::string_at(*json, "/state"));
+  if (!state) return bad("its state is unknown");
   const Result<WallTime> since = parse_rfc3339(wire::string_at(*json, "/since"));
   if (!since) return bad(since.error().message);
-  Claim claim{.token = text("/token"),
+  Claim claim{.state = *state,
+              .token = text("/token"),
               .ns = text("/namespace"),
               .pod_name = text("/pod"),
               .pod_uid = text("/uid"),
               .owner_uid = text("/owner"),
               .request = text("/request"),
-              .since = *since};
+              .since = *since,
+              .keep = std::chrono::milliseconds{wire::int_at(*json, "/keep").value_or(0)}};
+  if (const std::string_view until = wire::string_at(*json, "/until"); !until.empty()) {
+    const Result<WallTime> parsed = parse_rfc3339(until);
+    if (!parsed) return bad(parsed.error().message);
+    claim.until = *parsed;
+  }
   if (claim.token.empty()) return bad("it has no token");
   return claim;
 }
 
-Result<SlotState> next_state(SlotState state, Event event) {
-  for (const Move& move : kMoves) {
-    if (move.from == state && move.event == event) return move.to;
-  }
-  constexpr std::string_view kEvents[] = {"admit", "pod_seen", "pod_gone", "claim_expired"};
-  return fail(Code::conflict, "{} may not happen to a slot that is {}",
-              kEvents[static_cast<std::size_t>(event)], to_string(state));
+Claim bound_to(Claim claim, std::string pod_name, std::string pod_uid, WallTime now) {
+  claim = moved(std::move(claim), bound, now);
+  claim.pod_name = std::move(pod_name);
+  claim.pod_uid = std::move(pod_uid);
+  return claim;
+}
+
+Claim taken_back(const Claim& before, Claim admission, WallTime now) {
+  admission = moved(std::move(admission), claimed, now);
+  // Until the new Pod is seen: whom the load balancer may still lead to.
+  admission.pod_uid = before.pod_uid;
+  return admission;
+}
+
+std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarantine, WallTime now) {
+  if (claim.state == claimed && leads_nowhere)
+    return at_rest(std::move(claim), false, quarantine, now);
+  return moved(std::move(claim), draining, now);
+}
+
+std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now) {
+  return at_rest(std::move(claim), true, quarantine, now);
+}
+
+std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now) {
+  // Keeping counts as quarantine: nothing has led here all the while.
+  const Duration left = claim.state == kept ? quarantine - (now - claim.since) : Duration::zero();
+  if (left <= Duration::zero()) return std::nullopt;
+  claim = moved(std::move(claim), quarantined, now);
+  claim.keep = {};
+  claim.until = now + left;
+  return claim;
 }
 
 }  // namespace berth::ledger

@@ -1,12 +1,13 @@
 // A claim: who has a slot of a pool. It lives in an annotation of the slot's Listener and nowhere
 // else.
 //
-// The three states of a slot and the moves between them are one table here; `claims/` performs them
-// with compare-and-swap writes. Pure values and functions.
+// The states of a slot and the moves between them are one table here; `claims/` performs them with
+// compare-and-swap writes. Pure values and functions: time comes in as a parameter.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,24 +24,28 @@ inline constexpr std::string_view kClaimAnnotation = "berth.dev/claim";
 inline constexpr std::string_view kTokenLabel = "berth.dev/claim-token";
 
 enum class SlotState : std::uint8_t {
-  free,     // nobody has it
-  claimed,  // given in an admission answer; the Pod has not been seen yet
-  bound,    // belongs to the Pod of this uid
+  free,        // nobody has it
+  claimed,     // given in an admission answer; the Pod has not been seen yet
+  bound,       // belongs to the Pod of this uid
+  draining,    // its Pod is gone; the load balancer has not confirmed yet that nothing leads there
+  kept,        // nothing leads anywhere; waits for a Pod of the same name
+  quarantined  // nothing leads anywhere; waits until players of the last owner have noticed
 };
 std::string_view to_string(SlotState state);
 
 struct Claim {
-  int version = 1;          // of this format
+  SlotState state = SlotState::claimed;
   std::string token{};      // unique per admission
   std::string ns{};         // of the Pod
-  std::string pod_name{};   // when bound
-  std::string pod_uid{};    // when bound
+  std::string pod_name{};   // from the beginning when the Pod has a name of its own
+  std::string pod_uid{};    // of the last Pod that it was bound to
   std::string owner_uid{};  // of the Pod's controller, when it has one
-  std::string
-      request;  // hash of what was asked for: a re-invocation with another request is another claim
-  WallTime since{};
+  // Hash of what was asked for: a Pod that asks for something else is not the one of this claim.
+  std::string request{};
+  WallTime since{};  // of the state
+  Duration keep{};   // how long the name keeps the slot after its Pod is gone
+  WallTime until{};  // when a kept or quarantined slot moves on
 
-  SlotState state() const { return pod_uid.empty() ? SlotState::claimed : SlotState::bound; }
   friend bool operator==(const Claim&, const Claim&) = default;
 };
 
@@ -51,14 +56,34 @@ std::string encode(const Claim& claim);
 Result<std::optional<Claim>> decode_claim(std::string_view annotation);
 
 enum class Event : std::uint8_t {
-  admit,         // an admission takes the slot
-  pod_seen,      // the Pod with the token exists
-  pod_gone,      // the Pod of the claim is deleted, or has ended
-  claim_expired  // no Pod with the token came in time
+  admit,        // an admission takes the slot
+  reused,       // an owner whose Pods keep failing after our answer uses its oldest claim again
+  pod_seen,     // the Pod of the claim exists
+  pod_returns,  // an admission of a Pod of the same name takes it back
+  abandoned,    // the Pod is gone, has ended, or never came
+  confirmed,    // the load balancer leads nowhere from here
+  window_over,  // of keeping or of quarantine
 };
+std::string_view to_string(Event event);
 
-// The state after the event, or an error when the event may not happen in that state.
-Result<SlotState> next_state(SlotState state, Event event);
+struct Move {
+  SlotState from;
+  Event event;
+  SlotState to;
+};
+// The whole life of a slot. What is not listed may not happen.
+std::span<const Move> all_moves();
+bool may_move(SlotState from, Event event, SlotState to);
+
+// The moves as changes of a claim; nothing means that the slot is free. Each of them is in the
+// table.
+Claim bound_to(Claim claim, std::string pod_name, std::string pod_uid, WallTime now);
+Claim taken_back(const Claim& before, Claim admission, WallTime now);
+// `leads_nowhere`: the load balancer has confirmed that already, so there is nothing to drain.
+std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarantine, WallTime now);
+std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now);
+// Of a kept or quarantined slot whose time is over.
+std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now);
 
 // A claim whose Pod was not seen this long after admission belongs to nobody: the creation failed
 // after our answer.

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <set>
-
 namespace berth::ledger {
 namespace {
 
@@ -18,19 +16,20 @@ Claim sample() {
 
 TEST(Claim, TextRoundTrips) {
   Claim claim = sample();
-  EXPECT_EQ(claim.state(), SlotState::claimed);
   EXPECT_EQ(decode_claim(encode(claim)).value().value(), claim);
-  claim.pod_name = "room-0";
-  claim.pod_uid = "u1";
-  EXPECT_EQ(claim.state(), SlotState::bound);
+  claim = bound_to(claim, "room-0", "u1", claim.since);
   EXPECT_EQ(decode_claim(encode(claim)).value().value(), claim);
+  claim.keep = std::chrono::minutes{5};
+  const auto gone = abandoned(claim, false, {}, claim.since);
+  EXPECT_EQ(decode_claim(encode(*gone)).value(), gone);
+  const auto rest = drained(*gone, {}, claim.since);
+  EXPECT_EQ(decode_claim(encode(*rest)).value(), rest);
 }
 
 TEST(Claim, TheTextIsWhatOtherVersionsOfUsCompare) {
-  EXPECT_EQ(
-      encode(sample()),
-      R"({"v":1,"token":"t1","namespace":"games","pod":"","uid":"","owner":"o1","request":"r1",)"
-      R"("since":"2026-03-04T00:00:00.000005Z"})");
+  EXPECT_EQ(encode(sample()),
+            R"({"v":1,"state":"Claimed","token":"t1","namespace":"games","pod":"","uid":"",)"
+            R"("owner":"o1","request":"r1","since":"2026-03-04T00:00:00.000005Z"})");
 }
 
 TEST(Claim, TheEmptyTextIsAFreeSlot) { EXPECT_EQ(decode_claim("").value(), std::nullopt); }
@@ -38,7 +37,8 @@ TEST(Claim, TheEmptyTextIsAFreeSlot) { EXPECT_EQ(decode_claim("").value(), std::
 TEST(Claim, ATextThatCannotBeReadIsNeverAFreeSlot) {
   for (const char* bad : {"x", "{}", "[]", "null", R"({"v":2,"token":"t"})",
                           R"({"v":1,"since":"2026-03-04T00:00:00Z"})",
-                          R"({"v":1,"token":"t","since":"yesterday"})"}) {
+                          R"({"v":1,"token":"t","state":"Bound","since":"yesterday"})",
+                          R"({"v":1,"token":"t","state":"Free","since":"2026-03-04T00:00:00Z"})"}) {
     const auto claim = decode_claim(bad);
     ASSERT_FALSE(claim) << bad;
     EXPECT_EQ(claim.error().field, "metadata.annotations[berth.dev/claim]");
@@ -46,34 +46,38 @@ TEST(Claim, ATextThatCannotBeReadIsNeverAFreeSlot) {
   }
 }
 
-// The whole table, exhaustively: a slot is only given when it is free, and only two events free it.
-TEST(SlotStates, ASlotIsGivenOnlyWhenFree) {
-  for (const SlotState state : {SlotState::free, SlotState::claimed, SlotState::bound}) {
-    EXPECT_EQ(next_state(state, Event::admit).has_value(), state == SlotState::free);
-    EXPECT_EQ(next_state(state, Event::claim_expired).has_value(), state == SlotState::claimed);
-  }
-  EXPECT_FALSE(next_state(SlotState::claimed, Event::pod_gone));
-  EXPECT_FALSE(next_state(SlotState::free, Event::pod_seen))
-      << "a Pod whose claim was lost is never bound";
-  EXPECT_EQ(next_state(SlotState::bound, Event::pod_gone).value(), SlotState::free);
-}
-
-TEST(SlotStates, EveryStateIsReachedAndLeft) {
-  std::set<SlotState> reached{SlotState::free};
-  for (int round = 0; round < 3; ++round) {
-    for (const SlotState state : std::set(reached)) {
-      for (const Event event :
-           {Event::admit, Event::pod_seen, Event::pod_gone, Event::claim_expired}) {
-        if (const auto next = next_state(state, event)) reached.insert(*next);
-      }
+TEST(SlotStates, AnotherOwnerGetsASlotOnlyWhenItIsFree) {
+  for (const Move& move : all_moves()) {
+    if (move.event == Event::admit) {
+      EXPECT_EQ(move.from, SlotState::free);
+    }
+    if (move.to == SlotState::free) {
+      EXPECT_NE(move.from, SlotState::bound) << "not drained";
     }
   }
-  EXPECT_EQ(reached.size(), 3u);
+  EXPECT_FALSE(may_move(SlotState::bound, Event::abandoned, SlotState::free));
+  EXPECT_FALSE(may_move(SlotState::quarantined, Event::pod_returns, SlotState::claimed));
 }
 
-TEST(SlotStates, ARefusalNamesEventAndState) {
-  EXPECT_EQ(next_state(SlotState::bound, Event::admit).error().message,
-            "admit may not happen to a slot that is Bound");
+TEST(SlotStates, KeepingCountsAsQuarantine) {
+  const WallTime now = sample().since;
+  Claim claim = bound_to(sample(), "room-0", "u1", now);
+  claim.keep = std::chrono::seconds{10};
+  const auto kept = drained(claim, std::chrono::seconds{30}, now);
+  ASSERT_EQ(kept->state, SlotState::kept);
+  EXPECT_EQ(kept->until, now + std::chrono::seconds{10});
+  const auto rest = window_over(*kept, std::chrono::seconds{30}, kept->until);
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->state, SlotState::quarantined);
+  EXPECT_EQ(rest->until, now + std::chrono::seconds{30});
+  EXPECT_FALSE(window_over(*kept, std::chrono::seconds{5}, kept->until));
+  EXPECT_FALSE(window_over(*rest, std::chrono::seconds{30}, rest->until));
+}
+
+TEST(SlotStates, AClaimThatLedNowhereNeedsNoQuarantine) {
+  EXPECT_FALSE(abandoned(sample(), true, std::chrono::seconds{30}, sample().since));
+  EXPECT_EQ(abandoned(sample(), false, std::chrono::seconds{30}, sample().since)->state,
+            SlotState::draining);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/json.hpp>
 
+#include "api/host_ports.h"
 #include "api/pod_ports.h"
 #include "model/port.h"
 
@@ -31,6 +32,18 @@ std::string status_of(const Value& pod) {
   const std::string_view waiting =
       wire::string_at(pod, "/status/containerStatuses/0/state/waiting/reason");
   return std::string(waiting.empty() ? wire::string_at(pod, "/status/phase") : waiting);
+}
+
+// "127.0.0.1:29001,29323" of a Pod that got random host ports.
+std::string host_address(const Value& pod) {
+  std::string out;
+  const wire::Object* labels = wire::object_at(pod, "/metadata/labels");
+  for (const auto& label : labels == nullptr ? wire::Object{} : *labels) {
+    const auto port = api::port_of_label(label.key());
+    if (port) out += fmt::format("{}{}", out.empty() ? "" : ",", *port);
+  }
+  const std::string_view host = wire::string_at(pod, "/status/hostIP");
+  return out.empty() || host.empty() ? "" : fmt::format("{}:{}", host, out);
 }
 
 std::string joined_ports(const Value& service) {
@@ -68,8 +81,7 @@ Room room_of(const Value& pod) {
       .pod = name_of(pod), .address = {}, .status = annotation(pod, api::kBindStatusAnnotation)};
   const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
   if (bindings && !bindings->empty()) {
-    room.address =
-        model::to_string(model::Target{bindings->front().address, bindings->front().port});
+    room.address = api::public_address(bindings->front());
   }
   return room;
 }
@@ -83,11 +95,12 @@ PodRow pod_row(const Value& pod) {
       });
   const Room room = room_of(pod);
   const bool leads = room.address.empty() || room.status == "Ready";
+  const std::string address = room.address.empty() ? host_address(pod) : room.address;
   return {.pod = name_of(pod),
           .ready = fmt::format("{}/{}", ready, containers == nullptr ? 0 : containers->size()),
           .status = status_of(pod),
           .ip = std::string(wire::string_at(pod, "/status/podIP")),
-          .room = leads ? room.address : fmt::format("{} ({})", room.address, room.status)};
+          .room = leads ? address : fmt::format("{} ({})", address, room.status)};
 }
 
 ServiceRow service_row(const Value& service) {

@@ -20,7 +20,8 @@ struct PodRow {
   std::string ready;   // "1/1"
   std::string status;  // as kubectl has it: "Running", "Terminating", "Pending", ...
   std::string ip;
-  std::string room;  // its public address, with "(NotReady)" while it does not lead to the Pod
+  // Its public address, with "(NotReady)" while it does not lead to the Pod; else its host ports.
+  std::string room;
 };
 
 struct ServiceRow {

@@ -1,9 +1,10 @@
-// docs/playground.md is true: every command of the page is run in its order against a started
-// playground, must succeed, and must print what the page shows.
+// Pages that walk through the playground are true: every command is run in its order against a
+// started playground, must succeed, and must print what the page shows.
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -91,7 +92,7 @@ std::string slurp(const fs::path& path) {
   return text.str();
 }
 
-class PlaygroundPage : public ::testing::Test {
+class PlaygroundPage : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     if (const auto why = testing::ControlPlane::unavailable())
@@ -147,11 +148,12 @@ class PlaygroundPage : public ::testing::Test {
   std::optional<testing::Process> playground_;
 };
 
-TEST_F(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
-  const auto page = read_file((source_ / "docs/playground.md").string(), kMaxPage);
+TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
+  const std::string name = "docs/" + GetParam();
+  const auto page = read_file((source_ / name).string(), kMaxPage);
   ASSERT_TRUE(page) << page.error().to_string();
   std::vector<Step> steps = steps_of(*page);
-  ASSERT_GT(steps.size(), 20u);
+  ASSERT_GT(steps.size(), 5u);
   ASSERT_EQ(steps.front().command, "make run");
   steps.erase(steps.begin());
   start_playground();
@@ -164,11 +166,11 @@ TEST_F(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
     const fs::path file = dir_->path() / fmt::format("step-{}", i);
     const std::string printed = slurp(file);
     ASSERT_EQ(slurp(file.string() + ".rc"), "0\n")
-        << "docs/playground.md:" << steps[i].line << ": " << steps[i].command << "\n"
+        << name << ":" << steps[i].line << ": " << steps[i].command << "\n"
         << printed << shell.err;
     const std::string missing = missing_line(steps[i], printed);
-    EXPECT_TRUE(missing.empty()) << "docs/playground.md:" << steps[i].line << ": "
-                                 << steps[i].command << "\ndid not print: " << missing << "\nbut:\n"
+    EXPECT_TRUE(missing.empty()) << name << ":" << steps[i].line << ": " << steps[i].command
+                                 << "\ndid not print: " << missing << "\nbut:\n"
                                  << printed;
   }
 
@@ -178,6 +180,22 @@ TEST_F(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   EXPECT_EQ(playground_->exit_code(), 0) << slurp(log());
   EXPECT_FALSE(fs::exists(dir_->path() / "berth-playground.kubeconfig"));
 }
+
+TEST(HostPortsPage, ShowsTheExampleAsItIs) {
+  const char* source = std::getenv("BERTH_SOURCE_DIR");
+  const fs::path folder = source ? source : ".";
+  const std::string page = slurp(folder / "docs/host-ports.md");
+  const std::size_t begin = page.find("```yaml\n") + 8;
+  const std::string shown = page.substr(begin, page.find("```", begin) - begin);
+  EXPECT_NE(slurp(folder / "examples/host-ports.yaml").find(shown), std::string::npos) << shown;
+}
+
+INSTANTIATE_TEST_SUITE_P(Docs, PlaygroundPage, ::testing::Values("playground.md", "host-ports.md"),
+                         [](const auto& page) {
+                           std::string name = page.param.substr(0, page.param.find('.'));
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace berth

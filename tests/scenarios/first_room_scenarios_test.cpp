@@ -194,8 +194,8 @@ TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
   const auto bindings = api::decode_pool_bindings(annotation(api::kPoolBindingsAnnotation));
   ASSERT_TRUE(bindings);
   ASSERT_EQ(bindings->size(), 1u);
-  const auto* targets =
-      world.ports().find("vip-of-edge:demo", model::Protocol::tcp, bindings->front().port);
+  const auto* targets = world.ports().find("vip-of-edge:demo", model::Protocol::tcp,
+                                           static_cast<model::Port>(bindings->front().start_port));
   ASSERT_TRUE(targets);
   ASSERT_EQ(targets->size(), 1u);
   EXPECT_EQ(targets->front().ip, wire::string_at(*pod, "/status/podIP"));
@@ -204,7 +204,7 @@ TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
   const auto told = event_on(world, "room-0");
   EXPECT_EQ(wire::string_at(told, "/reason"), "Ready");
   EXPECT_THAT(std::string(wire::string_at(told, "/message")),
-              testing::HasSubstr(fmt::format(":{}", bindings->front().port)));
+              testing::HasSubstr(fmt::format(":{}", bindings->front().start_port)));
 
   const Result<> filled = fill_pool(world, book, 1);
   EXPECT_TRUE(filled) << filled.error().to_string();

@@ -15,8 +15,12 @@ std::string_view annotation(const Value& pod, std::string_view key) {
   return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
 }
 
-world::ModelPorts::Key key_of(const api::PoolBinding& binding) {
-  return {binding.address, binding.protocol, binding.port};
+world::ModelPorts::Key key_of(const api::PortBindingItem& binding) {
+  const auto& lbs = binding.pool_item_load_balancers;
+  const bool known = !lbs.empty() && !lbs.front().ips.empty();
+  return {known ? lbs.front().ips.front() : "",
+          binding.protocol == "UDP" ? model::Protocol::udp : model::Protocol::tcp,
+          static_cast<model::Port>(binding.start_port)};
 }
 
 std::string shown(const world::ModelPorts::Key& port) {
@@ -81,8 +85,8 @@ void RoomBook::see(const net::Request& request, const net::Reply& reply) {
 void RoomBook::check_alone(const std::string& uid, const Room& room) {
   for (const auto& [other_uid, other] : rooms_) {
     if (other.ended || other_uid == uid) continue;
-    for (const api::PoolBinding& a : room.bindings) {
-      for (const api::PoolBinding& b : other.bindings) {
+    for (const api::PortBindingItem& a : room.bindings) {
+      for (const api::PortBindingItem& b : other.bindings) {
         if (key_of(a) != key_of(b)) continue;
         world_.kernel().fail(fmt::format("port {} belongs to {} and to {}", shown(key_of(a)),
                                          room.name, other.name));
@@ -91,14 +95,15 @@ void RoomBook::check_alone(const std::string& uid, const Room& room) {
   }
 }
 
-bool RoomBook::leads_to(const api::PoolBinding& binding, const std::string& ip) const {
-  const auto* targets = world_.ports().find(binding.address, binding.protocol, binding.port);
+bool RoomBook::leads_to(const api::PortBindingItem& binding, const std::string& ip) const {
+  const auto [address, protocol, port] = key_of(binding);
+  const auto* targets = world_.ports().find(address, protocol, port);
   return targets && targets->size() == 1 && targets->front().ip == ip &&
-         targets->front().port == binding.container_port;
+         targets->front().port == binding.rs_start_port;
 }
 
 void RoomBook::check_reached(const Room& room) {
-  for (const api::PoolBinding& binding : room.bindings) {
+  for (const api::PortBindingItem& binding : room.bindings) {
     if (leads_to(binding, room.ip)) continue;
     world_.kernel().fail(fmt::format("{} was told Ready, but port {} does not lead to it",
                                      room.name, shown(key_of(binding))));
@@ -114,7 +119,7 @@ std::size_t RoomBook::ports_in_use() const {
 const RoomBook::Room* RoomBook::owner_of(const world::ModelPorts::Key& port) const {
   for (const auto& [uid, room] : rooms_) {
     if (room.ended) continue;
-    for (const api::PoolBinding& binding : room.bindings) {
+    for (const api::PortBindingItem& binding : room.bindings) {
       if (key_of(binding) == port) return &room;
     }
   }
@@ -150,7 +155,7 @@ Result<> RoomBook::check_ports() const {
   for (const auto& [uid, room] : rooms_) {
     if (room.ended) continue;
     if (!room.ready) return fail(Code::internal, "{} was never told Ready", room.name);
-    for (const api::PoolBinding& binding : room.bindings) {
+    for (const api::PortBindingItem& binding : room.bindings) {
       if (!leads_to(binding, room.ip))
         return fail(Code::internal, "port {} does not lead to {}", shown(key_of(binding)),
                     room.name);

@@ -33,7 +33,7 @@ class RoomBook {
     std::string name{};
     std::string ip{};
     std::size_t asked_for = 0;
-    std::vector<api::PoolBinding> bindings{};
+    std::vector<api::PortBindingItem> bindings{};
     bool ready = false;
     bool ended = false;  // gone, or it will never run again
   };
@@ -42,7 +42,7 @@ class RoomBook {
   static Room read(const wire::Value& pod);
   void check_alone(const std::string& uid, const Room& room);
   void check_reached(const Room& room);
-  bool leads_to(const api::PoolBinding& binding, const std::string& ip) const;
+  bool leads_to(const api::PortBindingItem& binding, const std::string& ip) const;
   const Room* owner_of(const world::ModelPorts::Key& port) const;
   Result<> check_listener(const wire::Value& object) const;
   Result<> check_ports() const;

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "api/host_ports.h"
 #include "api/kind.h"
 #include "api/listener.h"
 #include "api/pod_ports.h"
@@ -16,6 +17,7 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
+constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
 constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
 constexpr int kWebhookTimeoutSeconds = 10;
@@ -66,6 +68,25 @@ Object pod_ports_hook(const Settings& settings, const std::string& ca_bundle) {
           {"admissionReviewVersions", Array{"v1"}}};
 }
 
+// Pods that ask for host ports, in any namespace: users have never had to label one for it. No
+// namespace is left out, since a Pod that does not ask never reaches us, and one that asks must not
+// come up without its ports.
+Object host_ports_hook(const Settings& settings, const std::string& ca_bundle) {
+  const std::string asks = fmt::format(
+      "has(object.metadata.annotations) && '{0}' in object.metadata.annotations && "
+      "object.metadata.annotations['{0}'] == 'true'",
+      api::kHostPortAnnotation);
+  return {{"name", kHostPortsHook},
+          {"clientConfig", client_config(settings.webhooks, kHostPortsPath, ca_bundle)},
+          {"rules", Array{rule("", "v1", "pods", Array{"CREATE"})}},
+          {"matchConditions", Array{Object{{"name", "asks-for-host-ports"}, {"expression", asks}}}},
+          {"failurePolicy", "Fail"},
+          {"sideEffects", "NoneOnDryRun"},
+          {"reinvocationPolicy", "IfNeeded"},
+          {"timeoutSeconds", kWebhookTimeoutSeconds},
+          {"admissionReviewVersions", Array{"v1"}}};
+}
+
 Object port_pools_hook(const Settings& settings, const std::string& ca_bundle) {
   const ResourceType& type = api::port_pool_kind().type;
   return {{"name", kPortPoolsHook},
@@ -77,11 +98,11 @@ Object port_pools_hook(const Settings& settings, const std::string& ca_bundle) {
           {"admissionReviewVersions", Array{"v1"}}};
 }
 
-Value webhook_configuration(const ResourceType& type, Object hook) {
+Value webhook_configuration(const ResourceType& type, Array hooks) {
   return Object{{"apiVersion", type.api_version()},
                 {"kind", type.kind},
                 {"metadata", metadata(kManagedBy)},
-                {"webhooks", Array{std::move(hook)}}};
+                {"webhooks", std::move(hooks)}};
 }
 
 Value priority_level(std::string_view name, int shares) {
@@ -171,8 +192,11 @@ std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& 
   const auto& mutating = kube::types::kMutatingWebhookConfiguration;
   const auto& validating = kube::types::kValidatingWebhookConfiguration;
   out.push_back(
-      {validating, webhook_configuration(validating, port_pools_hook(settings, ca_bundle))});
-  out.push_back({mutating, webhook_configuration(mutating, pod_ports_hook(settings, ca_bundle))});
+      {validating, webhook_configuration(validating, Array{port_pools_hook(settings, ca_bundle)})});
+  // Host ports first: a pool's port may lead to one of them.
+  out.push_back(
+      {mutating, webhook_configuration(mutating, Array{host_ports_hook(settings, ca_bundle),
+                                                       pod_ports_hook(settings, ca_bundle)})});
   return out;
 }
 

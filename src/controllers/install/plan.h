@@ -40,8 +40,14 @@ struct Wanted {
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kManagedBy = "berth";
 
+// Names in our namespace: of the lease of the leader, and of the Secret of the webhooks'
+// certificate.
+inline constexpr std::string_view kLeaseName = "berth";
+inline constexpr std::string_view kCertificateSecret = "berth-webhook-certificate";
+
 // Paths of the webhooks, for the configurations and for the router.
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
+inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
 inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
 
 // In the order of installation. Without a CA bundle the webhook configurations are left out: with a

@@ -33,10 +33,9 @@ kube::EventNote pod_is_ready(const kube::Pod& pod) {
   const auto bindings =
       api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
   if (bindings) {
-    for (const api::PoolBinding& binding : *bindings) {
-      message += fmt::format("{}{} port {} is reached at {}:{}", message.empty() ? "" : "; ",
-                             model::to_string(binding.protocol), binding.container_port,
-                             binding.address, binding.port);
+    for (const api::PortBindingItem& binding : *bindings) {
+      message += fmt::format("{}{} port {} is reached at {}", message.empty() ? "" : "; ",
+                             binding.protocol, binding.rs_start_port, api::public_address(binding));
     }
   }
   return note("v1", "Pod", pod.meta, kNormal, kReadyReason, std::move(message));

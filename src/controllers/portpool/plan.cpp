@@ -15,34 +15,45 @@ using wire::Value;
 
 constexpr std::int64_t kDefaultWeight = 10;
 
-void add_slots(const api::PortPoolItem& item, model::Protocol protocol,
-               std::vector<WantedSlot>& out) {
+// For names of Listeners, which hold the id alone.
+const model::LoadBalancerDefaults kDefaults{.provider = model::Provider::tencent};
+
+Result<> add_slots(const api::PortPoolItem& item, model::Protocol protocol,
+                   std::vector<WantedSlot>& out) {
   const std::string name(model::to_string(protocol));
   for (const std::string& lb : item.load_balancer_ids) {
-    for (std::int64_t port = item.start_port; port < item.end_port; ++port) {
-      out.push_back({.name = api::pool_listener_name(lb, name, port),
+    const Result<model::LoadBalancerRef> ref = model::parse_load_balancer(lb, kDefaults);
+    if (!ref) return fail(ref.error());
+    for (std::int64_t i = 0; i < api::slot_count(item); ++i) {
+      const model::PortRange ports = api::slot_ports(item, i);
+      out.push_back({.name = api::pool_listener_name(*ref, protocol, ports),
                      .item = item.item_name,
-                     .spec = {.load_balancer_id = lb, .port = port, .protocol = name}});
+                     .spec = {.load_balancer_id = lb,
+                              .port = ports.first,
+                              .end_port = ports.size() > 1 ? ports.last : 0,
+                              .protocol = name}});
     }
   }
+  return {};
 }
 
-Result<std::vector<api::PoolBinding>> bindings_of(const kube::Pod& pod) {
+Result<std::vector<api::PortBindingItem>> bindings_of(const kube::Pod& pod) {
   return api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
 }
 
-bool is_about(const api::PoolBinding& binding, const api::Listener& listener) {
-  return binding.port == listener.spec.port &&
-         binding.load_balancer_id == listener.spec.load_balancer_id &&
-         model::to_string(binding.protocol) == listener.spec.protocol;
+bool is_about(const api::PortBindingItem& binding, const api::Listener& listener) {
+  return binding.start_port == listener.spec.port &&
+         std::ranges::find(binding.load_balancer_ids, listener.spec.load_balancer_id) !=
+             binding.load_balancer_ids.end() &&
+         binding.protocol == listener.spec.protocol;
 }
 
 // The port inside the Pod that this slot was asked for.
 std::optional<model::Port> container_port_of(const kube::Pod& pod, const api::Listener& listener) {
   const auto bindings = bindings_of(pod);
   if (!bindings) return std::nullopt;
-  for (const api::PoolBinding& binding : *bindings) {
-    if (is_about(binding, listener)) return binding.container_port;
+  for (const api::PortBindingItem& binding : *bindings) {
+    if (is_about(binding, listener)) return static_cast<model::Port>(binding.rs_start_port);
   }
   return std::nullopt;
 }
@@ -51,7 +62,7 @@ api::ListenerSpec with_target(api::ListenerSpec spec, std::optional<model::Targe
   spec.target_group.reset();
   if (target) {
     spec.target_group = api::ListenerTargetGroup{
-        .target_group_protocol = spec.protocol,
+        .protocol = spec.protocol,
         .backends = {{.ip = target->ip, .port = target->port, .weight = kDefaultWeight}}};
   }
   return spec;
@@ -132,7 +143,9 @@ Result<std::vector<WantedSlot>> wanted_slots(const api::PortPool& pool) {
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     Result<std::vector<model::Protocol>> protocols = api::protocols_of(item);
     if (!protocols) return pass(protocols);
-    for (const model::Protocol protocol : *protocols) add_slots(item, protocol, out);
+    for (const model::Protocol protocol : *protocols) {
+      if (Result<> added = add_slots(item, protocol, out); !added) return pass(added);
+    }
   }
   return out;
 }
@@ -164,7 +177,7 @@ api::PortPoolStatus pool_status(
   api::PortPoolStatus status{.status = std::string(api::kReady)};
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     const auto protocols = api::protocols_of(item);
-    const std::size_t ports = static_cast<std::size_t>(item.end_port - item.start_port);
+    const auto ports = static_cast<std::size_t>(api::slot_count(item));
     const std::size_t wanted =
         ports * item.load_balancer_ids.size() * (protocols ? protocols->size() : 0);
     const auto ready = std::ranges::count_if(listeners, [&](const auto& listener) {
@@ -181,7 +194,7 @@ bool all_lead_to(const kube::Pod& pod,
                  const std::vector<std::shared_ptr<const api::Listener>>& slots) {
   const auto bindings = bindings_of(pod);
   if (!bindings) return false;
-  return std::ranges::all_of(*bindings, [&](const api::PoolBinding& binding) {
+  return std::ranges::all_of(*bindings, [&](const api::PortBindingItem& binding) {
     return std::ranges::any_of(slots, [&](const auto& slot) {
       return is_about(binding, *slot) && belongs_to(*slot, pod) && leads_to(pod, *slot);
     });

@@ -33,7 +33,7 @@ class World::Replica {
     if (options.around_forwarder) planted_carrier_ = options.around_forwarder(*carrier_);
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
-        berth::kube::fixed_config(Cluster::kServerUrl, {}), config_of(name),
+        berth::kube::fixed_config(Cluster::kServerUrl, {}), config_of(options.config, name),
         planted_carrier_ ? *planted_carrier_ : *carrier_, world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
@@ -65,8 +65,7 @@ class World::Replica {
     std::unique_ptr<Task> task;
   };
 
-  static app::Config config_of(const std::string& name) {
-    app::Config config;
+  static app::Config config_of(app::Config config, const std::string& name) {
     config.identity = name;
     config.user.user = "berth";
     return config;

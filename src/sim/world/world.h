@@ -24,6 +24,7 @@ struct WorldOptions {
   ClusterOptions cluster{};  // its webhooks are the world's
   KubeletOptions kubelet{};
   int replicas = 1;
+  app::Config config{};  // of every replica, but for who it is
   // A crashed replica is back after this.
   Duration restart_delay = std::chrono::seconds{2};
   // What a test puts between a replica and its surroundings, to plant a defect.

@@ -1,0 +1,63 @@
+// `berth manifests`
+
+#include "controllers/install/manifests.h"
+
+#include <CLI/CLI.hpp>
+#include <boost/json.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "command.h"
+#include "wire/yaml.h"
+
+namespace berth::cmd {
+namespace {
+
+using controllers::install::ManifestOptions;
+using controllers::install::Wanted;
+
+constexpr int kMaxReplicas = 9;
+
+Result<> print_manifests(const ManifestOptions& options, Output output) {
+  wire::Array list;
+  for (const Wanted& wanted : controllers::install::manifests(options)) {
+    if (output == Output::json) {
+      list.push_back(wanted.object);
+    } else {
+      std::printf("---\n%s", wire::to_yaml(wanted.object).c_str());
+    }
+  }
+  if (output == Output::json) {
+    const wire::Object all{{"apiVersion", "v1"}, {"kind", "List"}, {"items", std::move(list)}};
+    std::puts(wire::to_pretty_json(all).c_str());
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_manifests(CLI::App& root, Run& run) {
+  CLI::App* command =
+      root.add_subcommand("manifests", "Print everything that a cluster needs to run Berth.");
+  struct Flags {
+    ManifestOptions options{.image = "berth:" BERTH_VERSION};
+    Output output = Output::text;
+  };
+  const auto flags = std::make_shared<Flags>();
+  add_namespace_option(*command, flags->options.ns);
+  command->add_option("--image", flags->options.image, "Image of the controller.")
+      ->capture_default_str();
+  command->add_option("--replicas", flags->options.replicas, "How many controllers run.")
+      ->check(CLI::Range(1, kMaxReplicas))
+      ->capture_default_str();
+  command->add_flag("--with-webhooks", flags->options.with_webhooks,
+                    "Print the webhook configurations too. The controller installs them by itself, "
+                    "with its authority; these have none and refuse nobody until it has.");
+  add_output_option(*command, flags->output);
+  set_example(*command,
+              "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");
+  command->callback(
+      [&run, flags] { run = [flags] { return print_manifests(flags->options, flags->output); }; });
+}
+
+}  // namespace berth::cmd

@@ -1,0 +1,197 @@
+// What a PortPool means and which ones are refused: the part of port_pool.h beside its tables.
+#include <algorithm>
+#include <set>
+
+#include "api/port_pool.h"
+#include "api/walkers.h"
+
+namespace berth::api {
+namespace {
+
+using model::LoadBalancerDefaults;
+using model::LoadBalancerRef;
+
+constexpr std::string_view kBlanks = " \t";
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(kBlanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
+}
+
+std::int64_t step_of(const PortPoolItem& item) {
+  return std::max<std::int64_t>(item.segment_length, 1);
+}
+
+Failure refuse(const PortPool& pool, const Breach& breach) {
+  return fail(error_of(Code::invalid, "{}", breach.message)
+                  .about("PortPool " + pool.meta.key().to_string())
+                  .at(breach.path));
+}
+
+// An item with what its texts mean.
+struct ReadItem {
+  const PortPoolItem* item = nullptr;
+  std::vector<LoadBalancerRef> load_balancers{};
+  std::vector<model::Protocol> protocols{};
+};
+
+std::optional<Breach> check_ids(const PortPoolItem& item, const std::string& path) {
+  if (item.load_balancer_ids.empty()) {
+    return Breach{path + ".loadBalancerIDs",
+                  "is required: name at least one load balancer, for example [\"lb-1\"]"};
+  }
+  if (!item.load_balancer_id_alias.empty()) {
+    return Breach{
+        path + ".loadBalancerID",
+        "differs from loadBalancerIDs, of which it is another spelling: give one of them"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Breach> check_range(const PortPoolItem& item, const std::string& path) {
+  if (item.end_port <= item.start_port) {
+    return Breach{path + ".endPort",
+                  fmt::format("{} is not above startPort {} (the range is [startPort, endPort))",
+                              item.end_port, item.start_port)};
+  }
+  if (slot_count(item) == 0) {
+    return Breach{path + ".segmentLength",
+                  fmt::format("{} is more than the {} ports of [{}, {})", item.segment_length,
+                              item.end_port - item.start_port, item.start_port, item.end_port)};
+  }
+  if (slot_count(item) > kMaxSlotsPerItem) {
+    return Breach{path + ".endPort",
+                  fmt::format("[{}, {}) makes {} ports or segments, at most {} are allowed in one "
+                              "item: add another item",
+                              item.start_port, item.end_port, slot_count(item), kMaxSlotsPerItem)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Breach> check_item(ReadItem& read, const std::string& path,
+                                 const LoadBalancerDefaults& defaults) {
+  const PortPoolItem& item = *read.item;
+  if (auto breach = check_ids(item, path)) return breach;
+  if (auto breach = check_range(item, path)) return breach;
+  Result<std::vector<model::Protocol>> protocols = protocols_of(item);
+  if (!protocols) return Breach{path + ".protocol", protocols.error().message};
+  read.protocols = std::move(*protocols);
+  for (std::size_t i = 0; i < item.load_balancer_ids.size(); ++i) {
+    const std::string here = fmt::format("{}.loadBalancerIDs[{}]", path, i);
+    Result<LoadBalancerRef> ref = model::parse_load_balancer(item.load_balancer_ids[i], defaults);
+    if (!ref) {
+      const Error& error = ref.error();
+      return Breach{here, error.hint.empty() ? error.message : error.message + ": " + error.hint};
+    }
+    if (std::ranges::find(read.load_balancers, *ref) != read.load_balancers.end())
+      return Breach{here, fmt::format("'{}' is named twice", item.load_balancer_ids[i])};
+    if (ref->provider == model::Provider::aws && read.protocols.size() != 1) {
+      return Breach{path + ".protocol",
+                    fmt::format("'{}' with an AWS load balancer ('{}'), which has one protocol per "
+                                "port: write TCP or UDP",
+                                item.protocol.empty() ? "TCP,UDP" : item.protocol,
+                                item.load_balancer_ids[i])};
+    }
+    read.load_balancers.push_back(std::move(*ref));
+  }
+  return std::nullopt;
+}
+
+std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadItem& b,
+                                 std::size_t j) {
+  const std::string path = fmt::format("spec.poolItems[{}]", j);
+  if (a.item->item_name == b.item->item_name) {
+    return Breach{path + ".itemName",
+                  fmt::format("'{}' is the name of poolItems[{}] too", b.item->item_name, i)};
+  }
+  if (!ports_of(*a.item).overlaps(ports_of(*b.item))) return std::nullopt;
+  const auto protocol = std::ranges::find_first_of(a.protocols, b.protocols);
+  const auto shared = std::ranges::find_first_of(a.load_balancers, b.load_balancers);
+  if (protocol == a.protocols.end() || shared == a.load_balancers.end()) return std::nullopt;
+  return Breach{path + ".startPort",
+                fmt::format("{} ports {}-{} overlap those of item '{}' ({}-{}) on load balancer {}",
+                            model::to_string(*protocol), b.item->start_port, b.item->end_port - 1,
+                            a.item->item_name, a.item->start_port, a.item->end_port - 1,
+                            model::to_string(*shared))};
+}
+
+}  // namespace
+
+model::PortRange ports_of(const PortPoolItem& item) {
+  return {static_cast<model::Port>(item.start_port), static_cast<model::Port>(item.end_port - 1)};
+}
+
+Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item) {
+  if (trimmed(item.protocol).empty())
+    return std::vector{model::Protocol::tcp, model::Protocol::udp};
+  std::set<model::Protocol> found;
+  std::string_view rest = item.protocol;
+  while (true) {
+    const std::size_t comma = rest.find(',');
+    Result<model::Protocol> protocol = model::parse_protocol(trimmed(rest.substr(0, comma)));
+    if (!protocol) return pass(protocol);
+    found.insert(*protocol);
+    if (comma == std::string_view::npos) break;
+    rest = rest.substr(comma + 1);
+  }
+  return std::vector(found.begin(), found.end());
+}
+
+std::int64_t slot_count(const PortPoolItem& item) {
+  return std::max<std::int64_t>(item.end_port - item.start_port, 0) / step_of(item);
+}
+
+model::PortRange slot_ports(const PortPoolItem& item, std::int64_t slot) {
+  const std::int64_t first = item.start_port + slot * step_of(item);
+  return {static_cast<model::Port>(first), static_cast<model::Port>(first + step_of(item) - 1)};
+}
+
+Result<std::vector<LoadBalancerRef>> load_balancers_of(const PortPoolItem& item,
+                                                       const LoadBalancerDefaults& defaults) {
+  std::vector<LoadBalancerRef> out;
+  for (const std::string& id : item.load_balancer_ids) {
+    Result<LoadBalancerRef> ref = model::parse_load_balancer(id, defaults);
+    if (!ref) return pass(ref);
+    out.push_back(std::move(*ref));
+  }
+  return out;
+}
+
+Result<> validate(const PortPool& pool, const LoadBalancerDefaults& defaults) {
+  if (const auto breaches = check(pool.spec, "spec"); !breaches.empty())
+    return refuse(pool, breaches.front());
+  std::vector<ReadItem> items;
+  for (const PortPoolItem& item : pool.spec.pool_items) {
+    const std::size_t j = items.size();
+    ReadItem read{.item = &item};
+    if (const auto breach = check_item(read, fmt::format("spec.poolItems[{}]", j), defaults))
+      return refuse(pool, *breach);
+    for (std::size_t i = 0; i < j; ++i) {
+      if (const auto breach = check_pair(items[i], i, read, j)) return refuse(pool, *breach);
+    }
+    items.push_back(std::move(read));
+  }
+  return {};
+}
+
+Result<> validate_update(const PortPool& before, const PortPool& after,
+                         const LoadBalancerDefaults& defaults) {
+  if (Result<> valid = validate(after, defaults); !valid) return valid;
+  if (const auto breaches = check_update(before.spec, after.spec, "spec"); !breaches.empty()) {
+    return refuse(after, breaches.front());
+  }
+  for (std::size_t i = 0; i < after.spec.pool_items.size(); ++i) {
+    const PortPoolItem& item = after.spec.pool_items[i];
+    const auto former =
+        std::ranges::find(before.spec.pool_items, item.item_name, &PortPoolItem::item_name);
+    if (former != before.spec.pool_items.end() && item.end_port < former->end_port) {
+      return refuse(after, {fmt::format("spec.poolItems[{}].endPort", i),
+                            fmt::format("{} is below the present {}: a range may only grow",
+                                        item.end_port, former->end_port)});
+    }
+  }
+  return {};
+}
+
+}  // namespace berth::api

@@ -1,0 +1,19 @@
+// What the controller may do at the API server, and nothing more: its roles. Pure functions.
+//
+// Most of it is for the whole cluster, because pools, Pods and load balancers are. The lease and
+// the certificate are in our namespace alone. Objects that we install are named where the API lets
+// us: `create`, `list` and `watch` know no names.
+#pragma once
+
+#include <string>
+
+#include "wire/value.h"
+
+namespace berth::controllers::install {
+
+// The rules of the ClusterRole.
+wire::Array cluster_rules();
+// The rules of the Role in our own namespace.
+wire::Array namespace_rules();
+
+}  // namespace berth::controllers::install

@@ -1,0 +1,152 @@
+#include "controllers/install/manifests.h"
+
+#include <boost/json.hpp>
+
+#include "controllers/install/access.h"
+
+namespace berth::controllers::install {
+namespace {
+
+using kube::ResourceType;
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+constexpr int kWebhookPort = 9443;
+constexpr int kOpsPort = 8080;
+// Nobody in particular: the image has no such user, and needs none.
+constexpr int kUserId = 65532;
+constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
+
+const ResourceType kClusterRole{std::string(kRbac), "v1", "clusterroles", "ClusterRole", false};
+const ResourceType kClusterRoleBinding{std::string(kRbac), "v1", "clusterrolebindings",
+                                       "ClusterRoleBinding", false};
+const ResourceType kRole{std::string(kRbac), "v1", "roles", "Role"};
+const ResourceType kRoleBinding{std::string(kRbac), "v1", "rolebindings", "RoleBinding"};
+const ResourceType kDisruptionBudget{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+
+Object labels() { return {{kAppLabel, kAppName}, {kManagedByLabel, kManagedBy}}; }
+Object selector() { return {{"matchLabels", Object{{kAppLabel, kAppName}}}}; }
+
+Wanted object(const ResourceType& type, const std::string& ns, std::string_view name,
+              const Object& rest) {
+  Object metadata{{"name", name}};
+  if (type.namespaced) metadata["namespace"] = ns;
+  metadata["labels"] = labels();
+  Object out{
+      {"apiVersion", type.api_version()}, {"kind", type.kind}, {"metadata", std::move(metadata)}};
+  for (const auto& member : rest) out[member.key()] = member.value();
+  return {type, std::move(out)};
+}
+
+Object binding(const ResourceType& role, const std::string& ns) {
+  return {{"roleRef", Object{{"apiGroup", kRbac}, {"kind", role.kind}, {"name", kAppName}}},
+          {"subjects",
+           Array{Object{{"kind", "ServiceAccount"}, {"name", kAppName}, {"namespace", ns}}}}};
+}
+
+void add_access(const std::string& ns, std::vector<Wanted>& out) {
+  out.push_back(object(kube::types::kServiceAccount, ns, kAppName, {}));
+  out.push_back(object(kClusterRole, ns, kAppName, {{"rules", cluster_rules()}}));
+  out.push_back(object(kClusterRoleBinding, ns, kAppName, binding(kClusterRole, ns)));
+  out.push_back(object(kRole, ns, kAppName, {{"rules", namespace_rules()}}));
+  out.push_back(object(kRoleBinding, ns, kAppName, binding(kRole, ns)));
+}
+
+Object probe(std::string_view path, int period) {
+  return {{"httpGet", Object{{"path", path}, {"port", "ops"}}}, {"periodSeconds", period}};
+}
+
+Object container(const ManifestOptions& options) {
+  const auto flag = [](std::string_view name, const auto& value) {
+    return Value(fmt::format("--{}={}", name, value));
+  };
+  return {{"name", kAppName},
+          {"image", options.image},
+          {"command", Array{"berth", "controller"}},
+          {"args", Array{flag("namespace", options.ns), flag("service-account", kAppName),
+                         flag("webhook-address", "0.0.0.0"), flag("webhook-port", kWebhookPort),
+                         flag("webhook-service", kWebhookService), flag("ops-address", "0.0.0.0"),
+                         flag("ops-port", kOpsPort)}},
+          {"ports", Array{Object{{"name", "webhooks"}, {"containerPort", kWebhookPort}},
+                          Object{{"name", "ops"}, {"containerPort", kOpsPort}}}},
+          {"livenessProbe", probe("/livez", 10)},
+          {"readinessProbe", probe("/readyz", 5)},
+          {"resources", Object{{"requests", Object{{"cpu", "100m"}, {"memory", "128Mi"}}},
+                               {"limits", Object{{"memory", "1Gi"}}}}},
+          {"securityContext", Object{{"allowPrivilegeEscalation", false},
+                                     {"readOnlyRootFilesystem", true},
+                                     {"capabilities", Object{{"drop", Array{"ALL"}}}}}}};
+}
+
+// Replicas on different nodes, where there are several: the webhooks must not go with one of them.
+Object apart() {
+  const Object term{{"labelSelector", selector()}, {"topologyKey", "kubernetes.io/hostname"}};
+  return {{"podAntiAffinity", Object{{"preferredDuringSchedulingIgnoredDuringExecution",
+                                      Array{Object{{"weight", 100}, {"podAffinityTerm", term}}}}}}};
+}
+
+Object deployment(const ManifestOptions& options) {
+  const Object pod{
+      {"serviceAccountName", kAppName},
+      {"securityContext", Object{{"runAsNonRoot", true},
+                                 {"runAsUser", kUserId},
+                                 {"runAsGroup", kUserId},
+                                 {"seccompProfile", Object{{"type", "RuntimeDefault"}}}}},
+      {"affinity", apart()},
+      {"containers", Array{container(options)}}};
+  return {{"spec", Object{{"replicas", options.replicas},
+                          {"selector", selector()},
+                          {"template",
+                           Object{{"metadata", Object{{"labels", labels()}}}, {"spec", pod}}}}}};
+}
+
+Object service() {
+  return {{"spec",
+           Object{{"selector", Object{{kAppLabel, kAppName}}},
+                  {"ports",
+                   Array{Object{{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}},
+                         Object{{"name", "ops"}, {"port", kOpsPort}, {"targetPort", "ops"}}}}}}};
+}
+
+Settings settings_of(const std::string& ns) {
+  return {.webhooks = {.service_namespace = ns, .service_name = std::string(kWebhookService)},
+          .identity = {.service_account_namespace = ns, .service_account = std::string(kAppName)}};
+}
+
+// Harmless before the controller runs: nobody is refused because it does not answer yet. It puts
+// the authority in, and `Fail` where it belongs.
+Wanted waiting(Wanted hook) {
+  Array* hooks = hook.object.as_object()["webhooks"].if_array();
+  for (Value& one : *hooks) {
+    wire::remove_at(one, "/clientConfig/caBundle");
+    one.as_object()["failurePolicy"] = "Ignore";
+  }
+  return hook;
+}
+
+}  // namespace
+
+bool is_shared_namespace(std::string_view ns) { return ns == "default" || ns.starts_with("kube-"); }
+
+std::vector<Wanted> manifests(const ManifestOptions& options) {
+  const std::string& ns = options.ns;
+  const Settings settings = settings_of(ns);
+  std::vector<Wanted> out;
+  if (!is_shared_namespace(ns)) out.push_back(object(kube::types::kNamespace, "", ns, {}));
+  for (Wanted& wanted : wanted_objects(settings, "")) out.push_back(std::move(wanted));
+  add_access(ns, out);
+  out.push_back(object(kube::types::kService, ns, kWebhookService, service()));
+  out.push_back(object(kube::types::kDeployment, ns, kAppName, deployment(options)));
+  if (options.replicas > 1) {
+    out.push_back(object(kDisruptionBudget, ns, kAppName,
+                         {{"spec", Object{{"minAvailable", 1}, {"selector", selector()}}}}));
+  }
+  if (!options.with_webhooks) return out;
+  for (Wanted& wanted : wanted_objects(settings, "to be replaced")) {
+    if (wire::array_at(wanted.object, "/webhooks")) out.push_back(waiting(std::move(wanted)));
+  }
+  return out;
+}
+
+}  // namespace berth::controllers::install

@@ -1,0 +1,36 @@
+// Everything that a cluster needs to run Berth, as `berth manifests` prints it and `berth
+// uninstall` takes it away. Pure functions.
+//
+// CRDs and priority levels are those of plan.h. The webhook configurations are left to the
+// controller, which knows the certificate's authority.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controllers/install/plan.h"
+
+namespace berth::controllers::install {
+
+inline constexpr std::string_view kDefaultNamespace = "berth-system";
+// The name of everything that is there once: Deployment, service account, roles.
+inline constexpr std::string_view kAppName = "berth";
+inline constexpr std::string_view kWebhookService = "berth-webhooks";
+inline constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
+
+struct ManifestOptions {
+  std::string ns{kDefaultNamespace};
+  std::string image = "berth:latest";
+  int replicas = 2;
+  // The webhook configurations too, for people who want to see or to keep them: without an
+  // authority, and not in anybody's way until the controller has completed them.
+  bool with_webhooks = false;
+};
+
+// In the order in which they are applied.
+std::vector<Wanted> manifests(const ManifestOptions& options);
+
+// Namespaces that are there without us: they are neither made nor removed.
+bool is_shared_namespace(std::string_view ns);
+
+}  // namespace berth::controllers::install

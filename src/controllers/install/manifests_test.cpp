@@ -1,0 +1,97 @@
+#include "controllers/install/manifests.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <set>
+
+#include "api/kind.h"
+
+namespace berth::controllers::install {
+namespace {
+
+const Wanted* find(const std::vector<Wanted>& all, std::string_view kind, std::string_view name) {
+  for (const Wanted& one : all) {
+    if (one.type.kind == kind && one.name() == name) return &one;
+  }
+  return nullptr;
+}
+
+std::size_t place(const std::vector<Wanted>& all, std::string_view kind) {
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].type.kind == kind) return i;
+  }
+  ADD_FAILURE() << kind << " is missing";
+  return all.size();
+}
+
+TEST(Manifests, ComeInAnOrderThatCanBeApplied) {
+  const auto all = manifests({});
+  EXPECT_EQ(place(all, "Namespace"), 0u);
+  EXPECT_LT(place(all, "ServiceAccount"), place(all, "Deployment"));
+  EXPECT_LT(place(all, "ClusterRole"), place(all, "ClusterRoleBinding"));
+  for (const api::KindInfo* kind : api::all_kinds())
+    EXPECT_TRUE(find(all, "CustomResourceDefinition", kind->type.plural + "." + kind->type.group));
+  std::set<std::string> names;
+  for (const Wanted& one : all) {
+    EXPECT_EQ(wire::string_at(one.object, "/metadata/labels/app.kubernetes.io~1managed-by"),
+              "berth")
+        << one.type.kind << ": an uninstall removes what carries the label";
+    EXPECT_TRUE(names.insert(one.type.kind + "/" + one.name()).second) << one.name();
+    EXPECT_FALSE(wire::array_at(one.object, "/webhooks")) << "the controller installs them";
+  }
+}
+
+TEST(Manifests, TheControllerRunsWithLittle) {
+  const auto all = manifests({.ns = "games-infra", .image = "example/berth:7", .replicas = 3});
+  const Wanted* app = find(all, "Deployment", "berth");
+  ASSERT_TRUE(app);
+  EXPECT_EQ(wire::int_at(app->object, "/spec/replicas"), 3);
+  EXPECT_EQ(wire::string_at(app->object, "/metadata/namespace"), "games-infra");
+  const std::string pod = "/spec/template/spec";
+  EXPECT_EQ(wire::bool_at(app->object, pod + "/securityContext/runAsNonRoot"), true);
+  const std::string first = pod + "/containers/0";
+  EXPECT_EQ(wire::string_at(app->object, first + "/image"), "example/berth:7");
+  EXPECT_EQ(wire::string_at(app->object, first + "/args/0"), "--namespace=games-infra");
+  EXPECT_EQ(wire::bool_at(app->object, first + "/securityContext/readOnlyRootFilesystem"), true);
+  EXPECT_EQ(wire::string_at(app->object, first + "/readinessProbe/httpGet/path"), "/readyz");
+  EXPECT_EQ(wire::string_at(app->object, first + "/livenessProbe/httpGet/path"), "/livez");
+  const Wanted* flow = find(all, "FlowSchema", "berth-claims");
+  ASSERT_TRUE(flow);
+  EXPECT_EQ(wire::string_at(flow->object, "/spec/rules/0/subjects/0/serviceAccount/namespace"),
+            "games-infra");
+}
+
+TEST(Manifests, NobodyGetsEverything) {
+  for (const Wanted& one : manifests({})) {
+    const wire::Array* rules = wire::array_at(one.object, "/rules");
+    if (one.type.kind != "ClusterRole" && one.type.kind != "Role") continue;
+    ASSERT_TRUE(rules);
+    for (const wire::Value& rule : *rules) {
+      EXPECT_EQ(wire::to_json(rule).find('*'), std::string::npos) << wire::to_json(rule);
+      const bool secrets = wire::string_at(rule, "/resources/0") == "secrets";
+      EXPECT_FALSE(secrets && one.type.kind == "ClusterRole") << "only in our own namespace";
+    }
+  }
+}
+
+TEST(Manifests, ASharedNamespaceIsNotOurs) {
+  EXPECT_FALSE(find(manifests({.ns = "kube-system"}), "Namespace", "kube-system"));
+  EXPECT_FALSE(find(manifests({.ns = "default"}), "Namespace", "default"));
+  EXPECT_TRUE(find(manifests({}), "Namespace", "berth-system"));
+}
+
+TEST(Manifests, PrintedWebhooksRefuseNobody) {
+  const auto all = manifests({.with_webhooks = true});
+  for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {
+    const Wanted* hook = find(all, kind, "berth");
+    ASSERT_TRUE(hook) << kind;
+    EXPECT_EQ(wire::string_at(hook->object, "/webhooks/0/failurePolicy"), "Ignore");
+    EXPECT_FALSE(wire::find(hook->object, "/webhooks/0/clientConfig/caBundle"));
+    EXPECT_EQ(wire::string_at(hook->object, "/webhooks/0/clientConfig/service/name"),
+              "berth-webhooks");
+  }
+}
+
+}  // namespace
+}  // namespace berth::controllers::install

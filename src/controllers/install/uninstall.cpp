@@ -1,0 +1,331 @@
+#include "controllers/install/uninstall.h"
+
+#include <algorithm>
+#include <array>
+#include <ranges>
+
+#include "api/kind.h"
+#include "api/listener.h"
+#include "api/port_pool.h"
+#include "controllers/install/object_sweep.h"
+#include "ledger/claim.h"
+
+namespace berth::controllers::install {
+namespace {
+
+using kube::ResourceType;
+using wire::Value;
+
+constexpr Duration kPause = std::chrono::milliseconds{100};
+// A controller has half a minute to end, and a CRD goes when its objects have gone.
+constexpr Duration kPatience = std::chrono::seconds{90};
+constexpr Duration kClockDifference = std::chrono::minutes{2};
+constexpr std::size_t kNamedPods = 10;
+
+bool is_webhook(const ResourceType& type) {
+  return type == kube::types::kMutatingWebhookConfiguration ||
+         type == kube::types::kValidatingWebhookConfiguration;
+}
+
+bool is_missing(const Error& error) {
+  return error.code == Code::not_found || error.code == Code::unsupported;
+}
+
+// Waits for something to be true. An answer that is an error ends it; a deadline says no.
+template <class Ask>
+Result<bool> eventually(const Context& context, Ask ask) {
+  for (;;) {
+    Result<bool> yes = ask();
+    if (!yes || *yes) return yes;
+    if (!sleep_for(context.tasks, kPause, context.stop)) return fail(context.end_error());
+    if (context.expired()) return false;
+  }
+}
+
+std::string some_of(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names | std::views::take(kNamedPods))
+    out += (out.empty() ? "" : ", ") + name;
+  if (names.size() > kNamedPods) out += fmt::format(" and {} more", names.size() - kNamedPods);
+  return out;
+}
+
+// The leader's lease as far as it says whether somebody holds it.
+struct LeaseView {
+  std::string holder{};
+  std::string renewed{};
+  Duration duration{};
+};
+
+LeaseView view_of(const Value& lease) {
+  return {.holder = std::string(wire::string_at(lease, "/spec/holderIdentity")),
+          .renewed = std::string(wire::string_at(lease, "/spec/renewTime")),
+          .duration =
+              std::chrono::seconds{wire::int_at(lease, "/spec/leaseDurationSeconds").value_or(0)}};
+}
+
+// By the clock, and only roughly: the holder's may differ from ours.
+bool may_be_held(const LeaseView& view, WallTime now) {
+  const Result<WallTime> renewed = parse_rfc3339(view.renewed);
+  return !view.holder.empty() && renewed && now < *renewed + view.duration + kClockDifference;
+}
+
+}  // namespace
+
+Uninstaller::Uninstaller(kube::Client& client, UninstallOptions options, Tell tell)
+    : client_(client), options_(std::move(options)), tell_(std::move(tell)) {}
+
+// The other way round than they were applied.
+std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
+  std::vector<Doomed> out;
+  for (const Wanted& wanted : manifests({.ns = options_.ns, .with_webhooks = true})) {
+    if (wanted.type == kube::types::kNamespace) continue;
+    if (options_.keep_crds && wanted.type == kube::types::kCustomResourceDefinition) continue;
+    out.push_back({wanted.type, {wanted.type.namespaced ? options_.ns : "", wanted.name()}});
+  }
+  std::ranges::reverse(out);
+  out.push_back({kube::types::kSecret, {options_.ns, std::string(kCertificateSecret)}, false});
+  out.push_back({kube::types::kLease, {options_.ns, std::string(kLeaseName)}, false});
+  return out;
+}
+
+Result<bool> Uninstaller::is_there(const Context& context, const Doomed& one) {
+  const Result<Value> found = client_.get(context, one.type, one.key);
+  if (!found && is_missing(found.error())) return false;
+  if (!found) return fail(found.error());
+  const std::string label =
+      fmt::format("/metadata/labels/{}", wire::escape_pointer_step(kManagedByLabel));
+  return !one.must_be_labelled || wire::string_at(*found, label) == kManagedBy;
+}
+
+Result<bool> Uninstaller::is_running(const Context& context) {
+  const Result<Value> lease =
+      client_.get(context, kube::types::kLease, {options_.ns, std::string(kLeaseName)});
+  if (!lease && is_missing(lease.error())) return false;
+  if (!lease) return fail(lease.error());
+  return may_be_held(view_of(*lease), context.tasks.wall_time());
+}
+
+// By the label that admission puts there. Pods that have ended hold nothing, and without Listeners
+// nobody does.
+Result<std::vector<std::string>> Uninstaller::holders(const Context& context) {
+  const Result<kube::ListPage> any = client_.list(context, api::listener_kind().type, {.limit = 1});
+  if (!any && !is_missing(any.error())) return fail(any.error());
+  if (!any || any->items.empty()) return std::vector<std::string>();
+  Result<kube::ListPage> pods = client_.list_all(
+      context, kube::types::kPod, {.label_selector = std::string(ledger::kTokenLabel)});
+  if (!pods) return pass(pods);
+  std::vector<std::string> out;
+  for (const Value& pod : pods->items) {
+    const std::string_view phase = wire::string_at(pod, "/status/phase");
+    if (phase == "Succeeded" || phase == "Failed") continue;
+    out.push_back(fmt::format("{}/{}", wire::string_at(pod, "/metadata/namespace"),
+                              wire::string_at(pod, "/metadata/name")));
+  }
+  return out;
+}
+
+Result<Survey> Uninstaller::look(const Context& context) {
+  Survey survey;
+  for (const Doomed& one : doomed()) {
+    Result<bool> there = is_there(context, one);
+    if (!there) return pass(there);
+    if (*there) survey.objects.push_back(one.shown());
+  }
+  const Doomed home{kube::types::kNamespace, {"", options_.ns}};
+  if (!is_shared_namespace(options_.ns)) {
+    Result<bool> there = is_there(context, home);
+    if (!there) return pass(there);
+    if (*there) survey.objects.push_back(home.shown());
+  }
+  for (const api::KindInfo* kind : api::all_kinds()) {
+    Result<std::size_t> count = count_objects(context, client_, kind->type);
+    if (!count) return pass(count);
+    if (*count > 0) survey.of_kind[kind->type.kind] = *count;
+  }
+  Result<std::vector<std::string>> pods = holders(context);
+  if (!pods) return pass(pods);
+  survey.holders = std::move(*pods);
+  return survey;
+}
+
+Result<> Uninstaller::run(const Context& context) {
+  const Result<std::vector<std::string>> pods = holders(context);
+  if (!pods) return fail(pods.error());
+  if (!pods->empty() && !options_.force) {
+    return fail(error_of(Code::precondition, "{} {} ports: {}", pods->size(),
+                         pods->size() == 1 ? "Pod still holds" : "Pods still hold", some_of(*pods))
+                    .with_hint("delete them first, or use --force: they lose their ports"));
+  }
+  for (const auto step : {&Uninstaller::remove_webhooks, &Uninstaller::let_go_of_listeners,
+                          &Uninstaller::stop_controller, &Uninstaller::remove_webhooks,
+                          &Uninstaller::sweep_objects, &Uninstaller::remove_rest,
+                          &Uninstaller::remove_namespace, &Uninstaller::check_nothing_came_back}) {
+    if (Result<> done = (this->*step)(context); !done) return done;
+  }
+  return {};
+}
+
+Result<> Uninstaller::remove(const Context& context, const Doomed& one) {
+  Result<bool> there = is_there(context, one);
+  if (!there) return pass(there);
+  if (!*there) return {};
+  Result<> done = client_.remove(context, one.type, one.key);
+  if (!done && !is_missing(done.error())) return fail(std::move(done.error()).about(one.shown()));
+  const Result<bool> gone = eventually(context.within(kPatience), [&]() -> Result<bool> {
+    Result<bool> still = is_there(context, one);
+    if (!still) return still;
+    return !*still;
+  });
+  if (!gone) return fail(gone.error());
+  if (!*gone) return fail(error_of(Code::timeout, "does not go").about(one.shown()));
+  ++removed_[one.type.kind];
+  tell_("removed " + one.shown());
+  return {};
+}
+
+Result<> Uninstaller::remove_webhooks(const Context& context) {
+  for (const Doomed& one : doomed()) {
+    if (!is_webhook(one.type)) continue;
+    if (Result<> done = remove(context, one); !done) return done;
+  }
+  return {};
+}
+
+// Only a controller can do it. Without one, or when it takes too long, they stay where they are.
+Result<> Uninstaller::let_go_of_listeners(const Context& context) {
+  Result<bool> running = is_running(context);
+  if (!running) return pass(running);
+  const ResourceType& pools = api::port_pool_kind().type;
+  const ResourceType& listeners = api::listener_kind().type;
+  Result<std::size_t> count = count_objects(context, client_, listeners);
+  if (!count) return pass(count);
+  if (!*running || *count == 0 || options_.grace == Duration::zero()) return {};
+
+  Result<kube::ListPage> page = client_.list_all(context, pools);
+  if (!page) return pass(page);
+  for (const Value& pool : page->items) {
+    const kube::ObjectKey key{std::string(wire::string_at(pool, "/metadata/namespace")),
+                              std::string(wire::string_at(pool, "/metadata/name"))};
+    Result<> done = client_.remove(context, pools, key);
+    if (!done && !is_missing(done.error())) return done;
+  }
+  tell_(fmt::format("deleted the pools; the controller takes {} listeners off the load balancers",
+                    *count));
+  const Result<bool> gone = eventually(context.within(options_.grace), [&]() -> Result<bool> {
+    Result<std::size_t> left = count_objects(context, client_, listeners);
+    if (!left) return pass(left);
+    count = *left;
+    return *left == 0;
+  });
+  if (!gone) return fail(gone.error());
+  if (!*gone) tell_(fmt::format("{} listeners may stay at the load balancers", *count));
+  return {};
+}
+
+// One that runs would put everything back.
+Result<> Uninstaller::stop_controller(const Context& context) {
+  const kube::ObjectKey app{options_.ns, std::string(kAppName)};
+  if (Result<> done = remove(context, {kube::types::kDeployment, app}); !done) return done;
+  const Result<bool> ended = eventually(context.within(kPatience), [&]() -> Result<bool> {
+    const Result<kube::ListPage> pods = client_.list(
+        context, kube::types::kPod,
+        {.ns = options_.ns, .label_selector = fmt::format("{}={}", kAppLabel, kAppName)});
+    if (!pods) return fail(pods.error());
+    return pods->items.empty();
+  });
+  if (!ended) return fail(ended.error());
+  if (!*ended) return fail(Code::timeout, "Pods of the controller in {} do not end", options_.ns);
+  return wait_for_lease(context);
+}
+
+// A controller may run elsewhere. Its lease is watched until it has run out or was renewed.
+Result<> Uninstaller::wait_for_lease(const Context& context) {
+  const Instant begin = context.tasks.now();
+  std::optional<std::string> first;
+  const Result<bool> quiet = eventually(context, [&]() -> Result<bool> {
+    const Result<Value> lease =
+        client_.get(context, kube::types::kLease, {options_.ns, std::string(kLeaseName)});
+    if (!lease && is_missing(lease.error())) return true;
+    if (!lease) return fail(lease.error());
+    const LeaseView view = view_of(*lease);
+    if (!may_be_held(view, context.tasks.wall_time())) return true;
+    if (!first) first = view.renewed;
+    if (view.renewed == *first) return context.tasks.now() - begin >= view.duration;
+    return fail(error_of(Code::precondition, "a controller still runs: {}", view.holder)
+                    .with_hint("stop it, and run this again"));
+  });
+  if (!quiet) return fail(quiet.error());
+  return *quiet ? Result<>{} : fail(context.end_error());
+}
+
+Result<> Uninstaller::sweep_objects(const Context& context) {
+  for (const api::KindInfo* kind : api::all_kinds()) {
+    const std::string& name = kind->type.kind;
+    ObjectSweep sweep(client_, kind->type, [&](std::size_t count) {
+      tell_(fmt::format("removed {} of kind {} so far", count, name));
+    });
+    const Result<std::size_t> count = sweep.run(context);
+    if (!count) return fail(count.error());
+    if (*count == 0) continue;
+    removed_[name] += *count;
+    tell_(fmt::format("removed {} of kind {}", *count, name));
+  }
+  return {};
+}
+
+Result<> Uninstaller::remove_rest(const Context& context) {
+  for (const Doomed& one : doomed()) {
+    if (Result<> done = remove(context, one); !done) return done;
+  }
+  return {};
+}
+
+// Only one that our manifests made, and that nobody else has moved into.
+Result<> Uninstaller::remove_namespace(const Context& context) {
+  if (is_shared_namespace(options_.ns)) return {};
+  const Doomed home{kube::types::kNamespace, {"", options_.ns}};
+  Result<bool> there = is_there(context, home);
+  if (!there) return pass(there);
+  if (!*there) return {};
+  // What every namespace has by itself.
+  constexpr std::array<std::string_view, 2> kBuiltIn{"kube-root-ca.crt", "default"};
+  for (const ResourceType* type :
+       {&kube::types::kPod, &kube::types::kService, &kube::types::kConfigMap, &kube::types::kSecret,
+        &kube::types::kServiceAccount, &kube::types::kDeployment, &kube::types::kStatefulSet}) {
+    const Result<kube::ListPage> page = client_.list(context, *type, {.ns = options_.ns});
+    if (!page) return fail(page.error());
+    for (const Value& object : page->items) {
+      const std::string_view name = wire::string_at(object, "/metadata/name");
+      if (std::ranges::find(kBuiltIn, name) != kBuiltIn.end()) continue;
+      tell_(fmt::format("kept {}: {} {} lives there", home.shown(), type->kind, name));
+      return {};
+    }
+  }
+  Result<> going = client_.remove(context, home.type, home.key);
+  if (!going && !is_missing(going.error())) return going;
+  // Whether it goes soon depends on every API of the cluster, not on us.
+  const Result<bool> gone = eventually(context.within(kPatience), [&]() -> Result<bool> {
+    Result<bool> still = is_there(context, home);
+    if (!still) return still;
+    return !*still;
+  });
+  if (!gone) return fail(gone.error());
+  if (*gone) ++removed_[home.type.kind];
+  tell_(fmt::format("{} {}", *gone ? "removed" : "left to end by itself:", home.shown()));
+  return {};
+}
+
+Result<> Uninstaller::check_nothing_came_back(const Context& context) {
+  for (const Doomed& one : doomed()) {
+    Result<bool> back = is_there(context, one);
+    if (!back) return pass(back);
+    if (!*back) continue;
+    return fail(error_of(Code::precondition, "is there again after it was removed")
+                    .about(one.shown())
+                    .with_hint("a controller still runs somewhere: stop it, and run this again"));
+  }
+  return {};
+}
+
+}  // namespace berth::controllers::install

@@ -1,0 +1,88 @@
+#include "engine/calls.h"
+
+#include <algorithm>
+
+namespace berth::engine {
+namespace {
+
+template <class T>
+CallResult sum_up(const std::vector<Result<T>>& results) {
+  CallResult out{.entries = results.size()};
+  for (const auto& result : results) {
+    if (result) continue;
+    if (out.failed++ == 0) out.code = result.error().code;
+  }
+  return out;
+}
+
+template <class T>
+void tell_budget(const Line& line, const std::vector<Result<T>>& results, Instant now) {
+  Budget& budget = line.office.budgets.of(line.lb.provider);
+  bool refused = false;
+  Duration retry_after{};
+  for (const auto& result : results) {
+    if (result || result.error().code != Code::throttled) continue;
+    refused = true;
+    retry_after = std::max(retry_after, Duration(result.error().retry_after.value_or(Duration{})));
+  }
+  if (refused) {
+    budget.refused(now, retry_after);
+  } else {
+    budget.accepted(now);
+  }
+}
+
+// `call(context)` gives one result for each of `size` entries.
+template <class F>
+auto make(const Context& context, const Line& line, std::string_view rpc, std::size_t size, F call)
+    -> std::invoke_result_t<F&, const Context&> {
+  Tasks& tasks = context.tasks;
+  const Instant start = tasks.now();
+  auto results = call(context.within(line.office.options.call_limit));
+  while (results.size() < size) {
+    results.emplace_back(fail(Code::internal, "the driver gave no result for this entry"));
+  }
+  const Instant end = tasks.now();
+  line.office.metrics.call(line.lb.provider, rpc, sum_up(results), end - start);
+  tell_budget(line, results, end);
+  return results;
+}
+
+}  // namespace
+
+Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context, const Line& line) {
+  auto results = make(context, line, "list_listeners", 1, [&](const Context& bounded) {
+    std::vector<Result<std::vector<lb::ObservedListener>>> one;
+    one.push_back(line.driver.list(bounded, line.lb));
+    return one;
+  });
+  return std::move(results.front());
+}
+
+std::vector<Result<std::string>> create_listeners(const Context& context, const Line& line,
+                                                  std::span<const model::ListenerSpec> wanted) {
+  return make(context, line, "create_listeners", wanted.size(),
+              [&](const Context& bounded) { return line.driver.create(bounded, line.lb, wanted); });
+}
+
+std::vector<Result<>> remove_listeners(const Context& context, const Line& line,
+                                       std::span<const std::string> ids) {
+  return make(context, line, "remove_listeners", ids.size(),
+              [&](const Context& bounded) { return line.driver.remove(bounded, line.lb, ids); });
+}
+
+std::vector<Result<>> change_targets(const Context& context, const Line& line,
+                                     std::span<const lb::TargetChange> changes) {
+  return make(context, line, "change_targets", changes.size(), [&](const Context& bounded) {
+    return line.driver.change_targets(bounded, line.lb, changes);
+  });
+}
+
+std::vector<Result<>> change_attributes(const Context& context, const Line& line,
+                                        std::span<const lb::AttributeChange> changes) {
+  return make(context, line, "change_attributes", changes.size(), [&](const Context& bounded) {
+    return line.driver.change_attributes(bounded, line.lb, changes);
+  });
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,154 @@
+#include "engine/desk.h"
+
+#include <algorithm>
+
+#include "engine/calls.h"
+
+namespace berth::engine {
+namespace {
+
+// How soon we look again whether we are in charge.
+constexpr Duration kFenceRetry = std::chrono::milliseconds{500};
+
+}  // namespace
+
+Mailboxes::Next Desk::step(const Context& context, Mail mail) {
+  tasks_ = &context.tasks;
+  retire_ = false;
+  accept(std::move(mail));
+  Mailboxes::Next next;
+  next.due = serve(context);
+  next.retire = retire_ && open_.empty();
+  next.settled = std::exchange(settled_, {});
+  office_.metrics.depth(lb_, open_.size());
+  return next;
+}
+
+void Desk::accept(Mail mail) {
+  for (auto& [key, wish] : mail.wishes) {
+    if (wish) {
+      open_.put({.key = key, .wish = std::move(*wish)});
+    } else {
+      open_.erase(key);
+      settled_.push_back(key);
+    }
+  }
+  if (mail.audit) {
+    audit_ = true;
+    stale_ = true;
+  }
+}
+
+Instant Desk::serve(const Context& context) {
+  if (now() >= next_audit_) {
+    next_audit_ = kNever;  // set again when it is done
+    audit_ = true;
+    stale_ = true;
+  }
+  const bool nothing_to_do = open_.empty() && !audit_;
+  if (nothing_to_do) {
+    retire_ = !listed_;
+    return next_due();
+  }
+  if (!may_write()) return now() + kFenceRetry;
+  driver_ = office_.driver_of(lb_);
+  if (!driver_) {
+    list_failed(error_of(Code::unsupported, "no driver serves load balancer {}", to_string(lb_)));
+    return not_before_;
+  }
+  if (now() < not_before_) {
+    if (error_) tell_all(*error_);  // those that came meanwhile
+    return not_before_;
+  }
+  if (stale_) {
+    // Wishes that came meanwhile go along: they are read before the next step.
+    return look(context).value_or(now());
+  }
+  if (audit_) run_audit();
+  if (!open_.empty()) work(context);
+  return next_due();
+}
+
+bool Desk::may_write() {
+  if (!office_.may_act()) {
+    office_.count_fence();
+    return false;
+  }
+  const std::uint64_t fence = office_.fence();
+  if (fence != fence_) {
+    // Somebody else may have been in charge since.
+    fence_ = fence;
+    listed_ = false;
+    stale_ = true;
+  }
+  return true;
+}
+
+std::optional<Instant> Desk::look(const Context& context) {
+  Budget& budget = office_.budgets.of(lb_.provider);
+  const Instant at = budget.take(now());
+  if (at > now()) return at;
+  auto listed = list_listeners(context, {*driver_, lb_, office_});
+  if (!listed) {
+    const Error error = listed.error();
+    if (context.stop.stop_requested()) return kNever;
+    list_failed(error);
+    return not_before_;
+  }
+  known_.replace(std::move(*listed));
+  for (OpenWish* wish : open_.all()) wish->touched = false;
+  listed_at_ = now();
+  if (!listed_) {
+    // The first touch: a dead leader's call may still land.
+    settle_for(office_.options.settle);
+    listed_ = true;
+    audit_ = true;
+  }
+  stale_ = false;
+  read_back_ = false;
+  writes_since_list_ = 0;
+  attempts_ = 0;
+  error_.reset();
+  return std::nullopt;
+}
+
+void Desk::settle_for(Duration span) {
+  if (span <= Duration::zero()) return;
+  settle_until_ = std::max(settle_until_, now() + span);
+  next_audit_ = std::min(next_audit_, settle_until_);
+}
+
+void Desk::list_failed(const Error& error) {
+  if (error.code == Code::not_found) return load_balancer_gone(error);
+  const Treatment treatment = treatment_of(error.code);
+  ++attempts_;
+  not_before_ = now() + office_.delay(treatment, attempts_, error);
+  const bool lasting = treatment == Treatment::slowly || treatment == Treatment::give_up;
+  if (!lasting && attempts_ < kReportAfter) return;
+  error_ = error;
+  tell_all(error);
+}
+
+void Desk::load_balancer_gone(const Error& error) {
+  known_ = {};
+  listed_ = false;
+  stale_ = true;
+  ++attempts_;
+  not_before_ = now() + office_.delay(Treatment::slowly, attempts_, error);
+  error_ = error;
+  for (OpenWish* wish : open_.all()) {
+    // What has no load balancer does not exist.
+    if (!wish->wish.spec) succeeded(*wish, "");
+  }
+  tell_all(error);
+  if (open_.empty()) retire_ = true;
+}
+
+Instant Desk::next_due() {
+  Instant due = next_audit_;
+  if (!open_.empty()) due = std::min(due, std::max(open_.next_due(), not_before_));
+  if (audit_ || (stale_ && !open_.empty())) due = std::min(due, std::max(now(), not_before_));
+  return due;
+}
+
+}  // namespace berth::engine

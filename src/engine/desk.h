@@ -1,0 +1,113 @@
+// A desk serves one load balancer: what is known of it, which wishes are open, what to call next.
+//
+// Belongs to the worker that has taken its box; one worker at a time. A step makes at most one list
+// and one round of writes, then gives the turn to other load balancers; everything is planned anew
+// from what is known then, so that a wish that came meanwhile goes along.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/context.h"
+#include "engine/engine.h"
+#include "engine/mailbox.h"
+#include "engine/office.h"
+#include "engine/open_wishes.h"
+#include "engine/retry.h"
+#include "lb/inventory.h"
+#include "lb/plan.h"
+
+namespace berth::engine {
+
+// A wish as the planner sees it.
+lb::Desired desired(const Wish& wish);
+
+class Desk {
+ public:
+  Desk(Office& office, model::LoadBalancerRef lb) : office_(office), lb_(std::move(lb)) {}
+
+  Mailboxes::Next step(const Context& context, Mail mail);
+
+ private:
+  enum class Kind : std::uint8_t { none, removals, creations, attributes, targets };
+  // The calls of one round; all of one kind, no wish in two.
+  struct Round {
+    Kind kind = Kind::none;
+    std::vector<std::vector<lb::Removal>> removals{};
+    std::vector<std::vector<lb::Creation>> creations{};
+    std::vector<std::vector<lb::AttributeStep>> attributes{};
+    std::vector<std::vector<lb::TargetStep>> targets{};
+  };
+
+  // desk.cpp: what happens in a step.
+  void accept(Mail mail);
+  Instant serve(const Context& context);
+  bool may_write();
+  // Nothing: go on. Otherwise when to come again.
+  std::optional<Instant> look(const Context& context);
+  void list_failed(const Error& error);
+  void load_balancer_gone(const Error& error);
+  void settle_for(Duration span);
+  Instant next_due();
+
+  // desk_audit.cpp: comparing with what the caller believes.
+  void run_audit();
+
+  // desk_work.cpp: planning and acting.
+  void work(const Context& context);
+  // The wishes of a plan, by its indexes. Null: settled or put off by now.
+  using Window = std::vector<OpenWish*>;
+  lb::Plan plan_for(const Window& window);
+  void conclude(Window& window, const lb::Plan& plan);
+  void judge(OpenWish*& wish, const lb::Finding& finding);
+  Round choose(lb::Plan plan, const Window& window);
+  void act(const Context& context, const Round& round, Window& window);
+  template <class Step, class Call, class Done>
+  void run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
+                 Window& window, Call call, Done done);
+  template <class Value>
+  void note_whole_call(const std::vector<Result<Value>>& results);
+
+  // desk_outcome.cpp: reporting, and what is done about failures.
+  void succeeded(OpenWish& wish, std::string listener_id);
+  enum class After : std::uint8_t { kept, dropped };
+  [[nodiscard]] After failed(OpenWish& wish, const Error& error);
+  void tell(OpenWish& wish, const Error& error, bool foreign = false);
+  void tell_all(const Error& error);
+  void drop(OpenWish& wish);
+  void wake_those_that_wait_for_room();
+
+  bool settling() { return now() < settle_until_; }
+  Instant now() { return tasks_->now(); }
+
+  Office& office_;
+  const model::LoadBalancerRef lb_;
+  Tasks* tasks_ = nullptr;  // of the step that runs
+  lb::Driver* driver_ = nullptr;
+
+  OpenWishes open_;
+  lb::Inventory known_;
+  bool listed_ = false;     // since the start or since we were not in charge
+  bool stale_ = true;       // list before the next plan
+  bool audit_ = false;      // compare with the catalog after the next list
+  bool read_back_ = false;  // a success waits for the next list
+  bool retire_ = false;
+  Instant listed_at_ = Instant::min();
+  std::uint64_t fence_ = 0;
+  Instant settle_until_ = Instant::min();
+  Instant next_audit_ = kNever;
+
+  // Of the load balancer as a whole.
+  int attempts_ = 0;
+  Instant not_before_ = Instant::min();
+  std::optional<Error> error_{};
+
+  int writes_since_list_ = 0;
+  bool targets_last_ = false;
+  Kind last_other_ = Kind::none;
+  std::vector<WishKey> settled_;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,69 @@
+// What becomes of wishes: reporting, and what is done about failures.
+#include "engine/desk.h"
+
+namespace berth::engine {
+
+void Desk::drop(OpenWish& wish) {
+  WishKey key = wish.key;
+  open_.erase(key);
+  settled_.push_back(std::move(key));
+}
+
+void Desk::succeeded(OpenWish& wish, std::string listener_id) {
+  // Of a silent repair the caller believes that it is done, and so it is.
+  const bool news = !wish.repair || wish.told || listener_id != wish.wish.known_id;
+  const Outcome outcome{
+      .key = wish.key, .version = wish.wish.version, .listener_id = std::move(listener_id)};
+  drop(wish);
+  if (news) office_.sink.report(outcome);
+}
+
+void Desk::tell(OpenWish& wish, const Error& error, bool foreign) {
+  if (wish.told == error.code && wish.told_foreign == foreign) return;
+  wish.told = error.code;
+  wish.told_foreign = foreign;
+  log_warn("a load balancer is not as wished",
+           {{"lb", to_string(lb_)}, {"object", wish.key}, {"error", error.to_string()}});
+  const lb::KnownListener* known = known_.by_id(wish.wish.known_id);
+  office_.sink.report({.key = wish.key,
+                       .version = wish.wish.version,
+                       .result = fail(error),
+                       .listener_id = known ? known->id : std::string{},
+                       .foreign = foreign});
+}
+
+void Desk::tell_all(const Error& error) {
+  for (OpenWish* wish : open_.all()) tell(*wish, error);
+}
+
+Desk::After Desk::failed(OpenWish& wish, const Error& error) {
+  const Treatment treatment = treatment_of(error.code);
+  ++wish.attempts;
+  wish.not_before = now() + office_.delay(treatment, wish.attempts, error);
+  switch (treatment) {
+    case Treatment::stop: return After::kept;
+    case Treatment::give_up:
+      tell(wish, error);
+      drop(wish);
+      return After::dropped;
+    case Treatment::slowly: tell(wish, error); return After::kept;
+    case Treatment::look:
+      stale_ = true;
+      // It may still take effect.
+      if (error.code == Code::timeout) settle_for(office_.options.settle);
+      break;
+    case Treatment::again: break;
+  }
+  if (wish.attempts >= kReportAfter) tell(wish, error);
+  return After::kept;
+}
+
+void Desk::wake_those_that_wait_for_room() {
+  for (OpenWish* wish : open_.all()) {
+    if (wish->told == Code::exhausted || wish->told == Code::already_exists) {
+      wish->not_before = Instant::min();
+    }
+  }
+}
+
+}  // namespace berth::engine

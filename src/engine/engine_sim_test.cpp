@@ -1,0 +1,245 @@
+// The engine in a hostile world: it is crashed before and after each of its writes, and a provider
+// throttles, loses replies, fails in part and lands tasks late. In the end all is as wished.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "engine/test_support.h"
+#include "sim/kernel/sweep.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using model::LoadBalancerRef;
+using model::Protocol;
+using sim::CrashPlan;
+using sim::lb::Faults;
+using sim::lb::ModelProvider;
+
+constexpr model::Port kForeignPort = 30009;
+
+struct WorldOptions {
+  CrashPlan crash = sim::NoCrash{};
+  Faults faults{};
+  lb::DriverLimits limits{.create_batch = 3, .remove_batch = 2, .target_batch = 4};
+  int changes = 12;
+  // What is called done must be true. Not so strictly where calls land after their process died.
+  bool strict = true;
+  double late_writes = 0;
+};
+
+// One engine that comes back after each crash, two load balancers, and a user who changes wishes.
+class EngineWorld {
+ public:
+  EngineWorld(std::uint64_t seed, WorldOptions options)
+      : options_(options),
+        kernel_(seed, {.crash = options.crash,
+                       .min_latency = 1ms,
+                       .max_latency = 300ms,
+                       .late_write_chance = options.late_writes}),
+        random_(kernel_.fork_random()),
+        provider_({.limits = options.limits, .seed = kernel_.fork_random().next()}) {
+    set_log_level(LogLevel::error);
+    foreign_ = provider_.add_listener(
+        kLb, {.ports = {kForeignPort, kForeignPort}, .name = "theirs", .targets = {target(99)}});
+    provider_.set_faults(options.faults);
+    provider_.observe([this](const sim::lb::Change& change) { check_change(change); });
+    cluster_.on_success = [this](const WishKey& key, const Cluster::Object& object) {
+      if (options_.strict) check_done(key, object.wish);
+    };
+    kernel_.on_crash([this](sim::Process&) { start(); });
+    start();
+  }
+  ~EngineWorld() {
+    kernel_.on_crash({});
+    user_.reset();
+    kernel_.crash(*process_);
+    running_.reset();
+  }
+
+  Result<sim::RunReport> run() {
+    user_ = kernel_.world().spawn("user", [this](std::stop_token stop) { live(stop); });
+    auto result = kernel_.run_until([this] { return user_done_ && settled(); });
+    // Whatever lands late is found by the audit after that.
+    if (result && !options_.strict) result = sleep(5min);
+    if (result) result = kernel_.run_until([this] { return settled(); });
+    if (!result) return pass(result);
+    provider_.advance(kernel_.now());
+    for (const auto& [key, object] : cluster_.objects) {
+      if (!is_refused(object.wish)) check_done(key, object.wish);
+    }
+    check_leftovers();
+    if (kernel_.failure()) return fail(*kernel_.failure());
+    return kernel_.report();
+  }
+
+ private:
+  void start() {
+    running_.reset();
+    process_ = &kernel_.start_process("berth", sim::Crashable::yes);
+    running_ = std::make_unique<EngineProcess>(
+        *process_, provider_, cluster_,
+        EngineOptions{
+            .workers = 2, .call_limit = 30s, .settle = 30s, .name_prefix = std::string(kPrefix)},
+        [] { return true; }, random_.next());
+    for (const LoadBalancerRef& lb : {kLb, kOtherLb}) running_->engine().audit(lb);
+    for (const auto& [key, object] : cluster_.objects) {
+      if (!object.applied) running_->engine().want(key, object.wish);
+    }
+  }
+
+  Result<> sleep(Duration span) {
+    const Instant until = kernel_.now() + span;
+    const auto sleeper = kernel_.world().spawn(
+        "sleep", [&](std::stop_token stop) { (void)sleep_for(kernel_.world(), span, stop); });
+    return kernel_.run_until([&] { return kernel_.now() >= until; });
+  }
+
+  // The user creates, points elsewhere and deletes at random.
+  void live(const std::stop_token& stop) {
+    for (int i = 0; i < options_.changes; ++i) {
+      change_something();
+      const auto pause = Duration{static_cast<Duration::rep>(random_.below(1'500'000'000))};
+      if (!sleep_for(kernel_.world(), pause, stop)) return;
+    }
+    user_done_ = true;
+  }
+
+  void change_something() {
+    const auto port = static_cast<model::Port>(30000 + random_.below(10));
+    const LoadBalancerRef& lb = random_.chance(0.5) ? kLb : kOtherLb;
+    const WishKey key = fmt::format("games/{}-{}", lb.id, port);
+    Wish wish = wish_for(port, generated_targets(), lb);
+    Cluster::Object& object = cluster_.objects[key];
+    if (!object.wish.version.empty() && random_.chance(0.3)) wish = removal_of(std::move(wish));
+    wish.known_id = object.wish.known_id;
+    wish.version = std::to_string(++version_);
+    object = {wish, false};
+    running_->engine().want(key, std::move(wish));
+  }
+
+  std::vector<model::WeightedTarget> generated_targets() {
+    std::vector<model::WeightedTarget> out;
+    for (int i = 1; i <= 6; ++i) {
+      if (random_.chance(0.4)) out.push_back(target(i, random_.chance(0.2) ? 50 : 10));
+    }
+    return out;
+  }
+
+  // The foreign listener is in its way.
+  static bool is_refused(const Wish& wish) {
+    return wish.lb == kLb && wish.spec && wish.ports.contains(kForeignPort);
+  }
+  bool settled() {
+    return !provider_.tasks_under_way() &&
+           std::all_of(cluster_.objects.begin(), cluster_.objects.end(), [](const auto& entry) {
+             return entry.second.applied || is_refused(entry.second.wish);
+           });
+  }
+
+  void check_change(const sim::lb::Change& change) {
+    kernel_.note("lb", change.after ? change.after->id : change.before->id);
+    if (change.before && change.before->id == foreign_) kernel_.fail("a foreign listener changed");
+  }
+
+  void check_done(const WishKey& key, const Wish& wish) {
+    const auto there = provider_.find(wish.lb, wish.protocol, wish.ports.first);
+    const bool ours = there && there->spec.name == wish.name;
+    if (!wish.spec) {
+      if (ours) kernel_.fail(fmt::format("{} is called gone and is there", key));
+    } else if (!ours) {
+      kernel_.fail(fmt::format("{} is called done and is not there", key));
+    } else if (there->spec.targets != wish.spec->targets) {
+      kernel_.fail(fmt::format("{} is called done and has other targets", key));
+    }
+  }
+
+  void check_leftovers() {
+    for (const LoadBalancerRef& lb : {kLb, kOtherLb}) {
+      for (const auto& listener : provider_.listeners(lb)) {
+        const bool wished =
+            std::any_of(cluster_.objects.begin(), cluster_.objects.end(), [&](const auto& entry) {
+              return entry.second.wish.lb == lb && entry.second.wish.spec &&
+                     entry.second.wish.name == listener.spec.name;
+            });
+        if (!wished && listener.id != foreign_) kernel_.fail("a listener was left behind");
+      }
+    }
+  }
+
+  const WorldOptions options_;
+  sim::Kernel kernel_;
+  Random random_;
+  ModelProvider provider_;
+  Cluster cluster_;
+  std::string foreign_;
+  sim::Process* process_ = nullptr;
+  std::unique_ptr<EngineProcess> running_;
+  std::unique_ptr<Task> user_;
+  bool user_done_ = false;
+  int version_ = 0;
+};
+
+sim::SweepOptions sweep_of(std::string name, std::uint64_t count) {
+  return {.name = std::move(name), .count = count, .cpu_time = 5s, .repeat_every = 20};
+}
+
+TEST(EngineSimulation, ACrashBeforeOrAfterAnyWriteIsMadeGood) {
+  const auto crashed = sim::crash_everywhere(
+      "engine", [](const CrashPlan& plan) { return EngineWorld(3, {.crash = plan}).run(); });
+  ASSERT_TRUE(crashed) << crashed.error().to_string();
+  EXPECT_GT(crashed->writes, 10u);
+}
+
+TEST(EngineSimulation, RandomCrashesAreMadeGood) {
+  const auto swept = sim::sweep(sweep_of("engine with crashes", 300), [](std::uint64_t seed) {
+    return EngineWorld(seed, {.crash = sim::CrashRandomly{0.1, 20}}).run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
+  EXPECT_GT(swept->crashes, 0u);
+}
+
+const Faults kTrouble{
+    .throttled = 0.1, .retry_after = 2s, .unavailable = 0.05, .partial = 0.1, .lost_reply = 0.1};
+
+TEST(EngineSimulation, AProviderInTroubleIsServedToTheEnd) {
+  const auto swept = sim::sweep(sweep_of("engine in trouble", 300), [](std::uint64_t seed) {
+    return EngineWorld(seed, {.faults = kTrouble}).run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
+}
+
+TEST(EngineSimulation, AProviderWithParallelWritesAndFewAbilitiesIsServed) {
+  const auto swept = sim::sweep(sweep_of("engine in parallel", 200), [](std::uint64_t seed) {
+    return EngineWorld(seed, {.crash = sim::CrashRandomly{0.05, 10},
+                              .faults = kTrouble,
+                              .limits = {.serial_writes = false,
+                                         .create_batch = 1,
+                                         .remove_batch = 1,
+                                         .target_batch = 2,
+                                         .has_ranges = false,
+                                         .has_both_protocols = false}})
+        .run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
+}
+
+TEST(EngineSimulation, TasksThatLandAfterTheirCallerDiedAreFoundAndUndone) {
+  Faults slow = kTrouble;
+  slow.slow = 0.15;
+  slow.slow_for = 15s;
+  const auto swept = sim::sweep(sweep_of("engine with slow tasks", 300), [&](std::uint64_t seed) {
+    return EngineWorld(seed, {.crash = sim::CrashRandomly{0.1, 10},
+                              .faults = slow,
+                              .strict = false,
+                              .late_writes = 0.3})
+        .run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
+}
+
+}  // namespace
+}  // namespace berth::engine

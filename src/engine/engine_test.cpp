@@ -1,0 +1,366 @@
+#include "engine/engine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/test_support.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Protocol;
+using sim::lb::Call;
+using sim::lb::ModelOptions;
+using sim::lb::ModelProvider;
+using sim::lb::Scripted;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class EngineTest : public testing::Test {
+ protected:
+  void start(EngineOptions options = {}) {
+    options.name_prefix = kPrefix;
+    options.registry = &registry_;
+    running_ = std::make_unique<EngineProcess>(
+        process_, provider_, cluster_, std::move(options), [this] { return may_act_; }, 7);
+  }
+  // Without the time after the first touch in which everything is read back.
+  void start_settled() { start({.settle = {}}); }
+
+  void want(const WishKey& key, Wish wish) {
+    wish.known_id = cluster_.objects[key].wish.known_id;
+    wish.version = std::to_string(++version_);
+    cluster_.objects[key] = {wish, false};
+    running_->engine().want(key, std::move(wish));
+  }
+  void run_until_applied() {
+    const auto done = kernel_.run_until([this] { return cluster_.all_applied(); });
+    ASSERT_TRUE(done) << done.error().to_string();
+  }
+  void run_until_told(std::size_t outcomes) {
+    const auto done = kernel_.run_until([&] { return cluster_.outcomes.size() >= outcomes; });
+    ASSERT_TRUE(done) << done.error().to_string();
+  }
+  void pass(Duration span) {
+    const Instant until = kernel_.now() + span;
+    const auto sleeper = kernel_.world().spawn(
+        "sleep", [&](std::stop_token stop) { (void)sleep_for(kernel_.world(), span, stop); });
+    ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
+  }
+  std::vector<model::WeightedTarget> targets_at(model::Port port) {
+    const auto listener = provider_.find(kLb, Protocol::tcp, port);
+    return listener ? listener->spec.targets : std::vector<model::WeightedTarget>{};
+  }
+  void script_error(Call call, Code code) {
+    provider_.script(call, {Scripted::Kind::error, error_of(code, "scripted"), {}});
+  }
+
+  sim::Kernel kernel_{5, {.min_latency = 10ms, .max_latency = 20ms}};
+  sim::Process& process_ = kernel_.start_process("berth");
+  ModelProvider provider_;
+  metrics::Registry registry_;
+  Cluster cluster_;
+  bool may_act_ = true;
+  int version_ = 0;
+  std::unique_ptr<EngineProcess> running_;
+};
+
+TEST_F(EngineTest, AWishedListenerIsCreatedAndReportedWithItsId) {
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  const auto listener = provider_.find(kLb, Protocol::tcp, 30000);
+  ASSERT_TRUE(listener);
+  EXPECT_THAT(listener->spec.targets, testing::ElementsAre(target(1)));
+  EXPECT_EQ(cluster_.objects["games/a"].wish.known_id, listener->id);
+  EXPECT_THAT(cluster_.outcomes, SizeIs(1));
+}
+
+TEST_F(EngineTest, ALoneChangeOfTargetsTakesOneCall) {
+  start_settled();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  const auto before = provider_.calls();
+  want("games/a", wish_for(30000, {target(2)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(), before + 1);
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(2)));
+}
+
+TEST_F(EngineTest, AStormFillsBatches) {
+  start_settled();
+  for (int i = 0; i < 500; ++i) {
+    want(fmt::format("games/{}", i), wish_for(static_cast<model::Port>(30000 + i)));
+  }
+  run_until_applied();
+  EXPECT_LE(provider_.calls(Call::create), 11u);
+  EXPECT_EQ(provider_.calls(Call::list), 1u);
+  for (int i = 0; i < 500; ++i) {
+    want(fmt::format("games/{}", i), wish_for(static_cast<model::Port>(30000 + i), {target(1)}));
+  }
+  run_until_applied();
+  EXPECT_LE(provider_.calls(Call::targets), 3u);
+}
+
+TEST_F(EngineTest, APodDoesNotWaitForABulkOfNewListeners) {
+  start_settled();
+  want("games/pod", wish_for(29999));
+  run_until_applied();
+  for (int i = 0; i < 2000; ++i) {
+    want(fmt::format("games/{}", i), wish_for(static_cast<model::Port>(30000 + i)));
+  }
+  ASSERT_TRUE(kernel_.run_until([&] { return provider_.calls(Call::create) == 10; }));
+  want("games/pod", wish_for(29999, {target(1)}));
+  ASSERT_TRUE(kernel_.run_until([&] { return cluster_.objects["games/pod"].applied; }));
+  EXPECT_LE(provider_.calls(Call::create), 12u);
+}
+
+TEST_F(EngineTest, AWishThatIsTrueAlreadyIsConfirmedWithoutACall) {
+  start_settled();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  const auto before = provider_.calls();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(), before);
+}
+
+TEST_F(EngineTest, AForeignListenerIsReportedAndNotTouchedUntilItIsGone) {
+  const std::string id = provider_.add_listener(kLb, {.ports = {30000, 30000}, .name = "theirs"});
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_told(1);
+  EXPECT_TRUE(cluster_.outcomes[0].foreign);
+  EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::already_exists);
+  pass(1h);
+  EXPECT_EQ(provider_.find(kLb, Protocol::tcp, 30000)->spec.name, "theirs");
+  EXPECT_THAT(cluster_.outcomes, SizeIs(1)) << "the same thing was told twice";
+  provider_.remove_listener(kLb, id);
+  run_until_applied();
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+}
+
+TEST_F(EngineTest, ARemovedListenerIsGoneBeforeItIsReported) {
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  want("games/a", removal_of(wish_for(30000)));
+  run_until_applied();
+  EXPECT_THAT(provider_.listeners(kLb), IsEmpty());
+  EXPECT_THAT(cluster_.outcomes.back().listener_id, IsEmpty());
+}
+
+TEST_F(EngineTest, ALostReplyLeadsToALookAndNoSecondListener) {
+  start_settled();
+  provider_.script(Call::create, {Scripted::Kind::lost_reply, {}, {}});
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::create), 1u);
+  EXPECT_THAT(provider_.listeners(kLb), SizeIs(1));
+}
+
+TEST_F(EngineTest, TransientFailuresAreToldWhenTheyLast) {
+  start();
+  script_error(Call::create, Code::unavailable);
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  EXPECT_THAT(cluster_.outcomes, SizeIs(1)) << "one failure is nobody's business";
+  for (int i = 0; i < 4; ++i) script_error(Call::create, Code::unavailable);
+  want("games/b", wish_for(30001));
+  run_until_applied();
+  ASSERT_THAT(cluster_.outcomes, SizeIs(3));
+  EXPECT_EQ(cluster_.outcomes[1].result.error().code, Code::unavailable);
+  EXPECT_TRUE(cluster_.outcomes[2].result);
+}
+
+TEST_F(EngineTest, AFullQuotaIsToldAndWorkGoesOnWhenAListenerWasRemoved) {
+  provider_.set_quota(1);
+  start();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  want("games/b", wish_for(30001));
+  run_until_told(2);
+  EXPECT_EQ(cluster_.outcomes[1].result.error().code, Code::exhausted);
+  const Instant before = kernel_.now();
+  want("games/a", removal_of(wish_for(30000)));
+  run_until_applied();
+  EXPECT_LE(kernel_.now() - before, 2s);
+}
+
+TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenItIsWantedAgain) {
+  start_settled();
+  script_error(Call::create, Code::invalid);
+  want("games/a", wish_for(30000));
+  run_until_told(1);
+  pass(5min);
+  EXPECT_EQ(provider_.calls(Call::create), 1u);
+  want("games/a", wish_for(30000));
+  run_until_applied();
+}
+
+TEST_F(EngineTest, ThrottlingSlowsAllLoadBalancersOfTheProvider) {
+  start_settled();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  Error error = error_of(Code::throttled, "slow down");
+  error.retry_after = 30s;
+  provider_.script(Call::targets, {Scripted::Kind::error, error, {}});
+  want("games/a", wish_for(30000, {target(1)}));
+  ASSERT_TRUE(kernel_.run_until([&] { return provider_.calls(Call::targets) == 1; }));
+  pass(100ms);
+  const auto calls = provider_.calls();
+  want("games/b", wish_for(30000, {}, kOtherLb));
+  pass(28s);
+  EXPECT_EQ(provider_.calls(), calls);
+  run_until_applied();
+}
+
+TEST_F(EngineTest, NothingIsWrittenWhileWeMayNot) {
+  start_settled();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  may_act_ = false;
+  want("games/a", wish_for(30000, {target(1)}));
+  pass(10s);
+  EXPECT_THAT(targets_at(30000), IsEmpty());
+  // Whoever was in charge meanwhile did something: it is seen, not overwritten blindly.
+  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30000)->id);
+  may_act_ = true;
+  run_until_applied();
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+}
+
+TEST_F(EngineTest, DriftIsRepairedAndCountedWithoutASecondReport) {
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  pass(5min);
+  const std::string id = provider_.find(kLb, Protocol::tcp, 30000)->id;
+  const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
+  const lb::TargetChange change{id, {target(9)}, {target(1).target}};
+  ASSERT_TRUE(driver->change_targets({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
+  running_->engine().audit(kLb);
+  pass(1min);
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+  EXPECT_THAT(cluster_.outcomes, SizeIs(1));
+  EXPECT_THAT(registry_.text(),
+              testing::HasSubstr("berth_lb_drift_total{lb=\"ap-nanjing:lb-1\"} 1"));
+}
+
+TEST_F(EngineTest, AListenerThatSomebodyRemovedComesBackAndItsNewIdIsTold) {
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  const std::string id = provider_.find(kLb, Protocol::tcp, 30000)->id;
+  provider_.remove_listener(kLb, id);
+  pass(20min);  // the audit comes by itself
+  ASSERT_TRUE(provider_.find(kLb, Protocol::tcp, 30000));
+  ASSERT_THAT(cluster_.outcomes, SizeIs(2));
+  EXPECT_NE(cluster_.outcomes[1].listener_id, id);
+}
+
+TEST_F(EngineTest, TheNewestWishCounts) {
+  start();
+  for (int i = 1; i <= 20; ++i) {
+    want("games/a", wish_for(30000, {target(i)}));
+    pass(7ms);
+  }
+  run_until_applied();
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(20)));
+}
+
+TEST_F(EngineTest, AForgottenWishIsLeftAlone) {
+  may_act_ = false;
+  start();
+  want("games/a", wish_for(30000));
+  pass(1s);
+  running_->engine().forget("games/a");
+  cluster_.objects.clear();
+  may_act_ = true;
+  pass(1min);
+  EXPECT_THAT(provider_.listeners(kLb), IsEmpty());
+  EXPECT_THAT(cluster_.outcomes, IsEmpty());
+}
+
+TEST_F(EngineTest, RemovalOnALoadBalancerThatIsGoneSucceeds) {
+  start();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  for (int i = 0; i < 3; ++i) script_error(Call::remove, Code::not_found);
+  for (int i = 0; i < 3; ++i) script_error(Call::list, Code::not_found);
+  want("games/a", removal_of(wish_for(30000)));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::remove), 1u);
+}
+
+TEST_F(EngineTest, AWishForALoadBalancerThatDoesNotExistIsTold) {
+  for (int i = 0; i < 2; ++i) script_error(Call::list, Code::not_found);
+  start();
+  want("games/a", wish_for(30000));
+  run_until_told(1);
+  EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::not_found);
+  run_until_applied();
+}
+
+TEST_F(EngineTest, AStopEndsACallThatWaits) {
+  start();
+  provider_.script(Call::create, {Scripted::Kind::slow, {}, 50s});
+  want("games/a", wish_for(30000));
+  ASSERT_TRUE(kernel_.run_until([&] { return provider_.calls(Call::create) == 1; }));
+  pass(1s);
+  const Instant before = kernel_.now();
+  running_.reset();
+  EXPECT_LE(kernel_.now() - before, 100ms);
+}
+
+TEST_F(EngineTest, ASlowTaskThatOutlivesItsCallIsNotSentTwice) {
+  start({.call_limit = 10s, .settle = 1min});
+  provider_.script(Call::create, {Scripted::Kind::slow, {}, 25s});
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  EXPECT_THAT(provider_.listeners(kLb), SizeIs(1));
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+}
+
+TEST_F(EngineTest, AfterTheStartAChangeIsReadBackBeforeItIsCalledDone) {
+  start();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::list), 2u);
+}
+
+TEST_F(EngineTest, ManyTargetsAreCutAndTheOldOnesGoLast) {
+  start_settled();
+  std::vector<model::WeightedTarget> old_targets;
+  std::vector<model::WeightedTarget> new_targets;
+  for (int i = 0; i < 200; ++i) old_targets.push_back({{fmt::format("10.1.0.{:03}", i), 80}, 10});
+  for (int i = 0; i < 200; ++i) new_targets.push_back({{fmt::format("10.2.0.{:03}", i), 80}, 10});
+  want("games/a", wish_for(30000, old_targets));
+  run_until_applied();
+  std::size_t fewest = 1000;
+  provider_.observe([&](const sim::lb::Change& change) {
+    if (change.after) fewest = std::min(fewest, change.after->spec.targets.size());
+  });
+  want("games/a", wish_for(30000, new_targets));
+  run_until_applied();
+  EXPECT_GE(fewest, 200u) << "for a while there were fewer targets than wished";
+  EXPECT_EQ(targets_at(30000), new_targets);
+}
+
+TEST_F(EngineTest, CallsAreCountedUnderTheNamesThatDashboardsKnow) {
+  start_settled();
+  script_error(Call::create, Code::throttled);
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  const std::string text = registry_.text();
+  EXPECT_THAT(text, testing::HasSubstr("bcs_network_ingress_controller_cloud_request_total{"
+                                       "errcode=\"failed\",rpc=\"create_listeners\"} 1"));
+  EXPECT_THAT(text, testing::HasSubstr("bcs_network_ingress_controller_cloud_response_time_count{"
+                                       "rpc=\"create_listeners\"} 2"));
+  EXPECT_THAT(text, testing::HasSubstr("status=\"exceed_limit\",system=\"tencent\"} 1"));
+  EXPECT_THAT(text, testing::HasSubstr("berth_lb_queue_depth{lb=\"ap-nanjing:lb-1\"} 0"));
+}
+
+}  // namespace
+}  // namespace berth::engine

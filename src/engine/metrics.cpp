@@ -1,0 +1,73 @@
+#include "engine/metrics.h"
+
+#include <chrono>
+
+namespace berth::engine {
+namespace {
+
+const metrics::Buckets& millisecond_buckets() {
+  static const metrics::Buckets buckets{1, 5, 10, 50, 100, 500, 1000, 5000, 10000, 60000};
+  return buckets;
+}
+
+// As upstream cuts them.
+const metrics::Buckets& second_buckets() {
+  static const metrics::Buckets buckets{.01, .1, .5, .75, 1, 2, 3, 5, 10};
+  return buckets;
+}
+
+std::string status_of(const CallResult& result) {
+  if (result.failed == 0) return "ok";
+  if (result.failed < result.entries) return "partial_err";
+  if (result.code == Code::timeout) return "timeout";
+  if (result.code == Code::throttled) return "exceed_limit";
+  return "err";
+}
+
+}  // namespace
+
+void EngineMetrics::call(model::Provider provider, std::string_view rpc, const CallResult& result,
+                         Duration took) {
+  if (!registry_) return;
+  const std::string name(rpc);
+  registry_
+      ->counter("bcs_network_ingress_controller_cloud_request_total",
+                "Calls to providers of load balancers.",
+                {{"rpc", name}, {"errcode", result.failed == 0 ? "success" : "failed"}})
+      .increment();
+  registry_
+      ->histogram("bcs_network_ingress_controller_cloud_response_time",
+                  "Milliseconds of calls to providers of load balancers.", {{"rpc", name}},
+                  millisecond_buckets())
+      .observe(to_seconds(took) * 1000);
+  const metrics::Labels labels{{"system", std::string(to_string(provider))},
+                               {"handler", "sdk"},
+                               {"method", name},
+                               {"status", status_of(result)}};
+  registry_
+      ->counter("bkbcs_ingressctrl_lib_request_total",
+                "Calls to providers of load balancers, by how they ended.", labels)
+      .increment();
+  registry_
+      ->histogram("bkbcs_ingressctrl_lib_request_latency_seconds",
+                  "Seconds of calls to providers of load balancers.", labels, second_buckets())
+      .observe(to_seconds(took));
+}
+
+void EngineMetrics::drift(const model::LoadBalancerRef& lb, std::size_t listeners) {
+  if (!registry_) return;
+  registry_
+      ->counter("berth_lb_drift_total", "Listeners that somebody else changed and we repaired.",
+                {{"lb", to_string(lb)}})
+      .increment(static_cast<double>(listeners));
+}
+
+void EngineMetrics::depth(const model::LoadBalancerRef& lb, std::size_t wishes) {
+  if (!registry_) return;
+  registry_
+      ->gauge("berth_lb_queue_depth", "Wishes that a load balancer does not meet yet.",
+              {{"lb", to_string(lb)}})
+      .set(static_cast<double>(wishes));
+}
+
+}  // namespace berth::engine

@@ -1,0 +1,35 @@
+// What the engine counts. The names of calls to providers are upstream's, so that dashboards go on
+// working. Thread-safe; owned by the engine. Without a registry nothing is counted.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "metrics/registry.h"
+#include "model/load_balancer.h"
+
+namespace berth::engine {
+
+// How the entries of one call ended.
+struct CallResult {
+  std::size_t entries = 0;
+  std::size_t failed = 0;
+  Code code = Code::internal;  // of the first that failed
+};
+
+class EngineMetrics {
+ public:
+  explicit EngineMetrics(metrics::Registry* registry) : registry_(registry) {}
+
+  void call(model::Provider provider, std::string_view rpc, const CallResult& result,
+            Duration took);
+  void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
+  void depth(const model::LoadBalancerRef& lb, std::size_t wishes);
+
+ private:
+  metrics::Registry* registry_;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,58 @@
+// Office: what all desks of an engine share. Owned by the engine; thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "base/mutex.h"
+#include "base/random.h"
+#include "engine/budget.h"
+#include "engine/engine.h"
+#include "engine/metrics.h"
+#include "engine/retry.h"
+
+namespace berth::engine {
+
+struct Office {
+  Office(Engine::DriverOf drivers, Catalog standing, Sink& hears, std::function<bool()> in_charge,
+         Random seeded, EngineOptions chosen)
+      : driver_of(std::move(drivers)),
+        catalog(std::move(standing)),
+        sink(hears),
+        may_act(std::move(in_charge)),
+        options(std::move(chosen)),
+        metrics(options.registry),
+        random(seeded) {}
+
+  // Counts how often we were found not to be in charge: what was known before is void.
+  std::uint64_t fence() {
+    const MutexLock lock(mu);
+    return fenced;
+  }
+  void count_fence() {
+    const MutexLock lock(mu);
+    ++fenced;
+  }
+  Duration delay(Treatment treatment, int attempts, const Error& error) {
+    const MutexLock lock(mu);
+    return delay_of(treatment, attempts, error.retry_after, random);
+  }
+  Duration jittered(Duration span) {
+    const MutexLock lock(mu);
+    return random.jittered(span, 0.1);
+  }
+
+  const Engine::DriverOf driver_of;
+  const Catalog catalog;
+  Sink& sink;
+  const std::function<bool()> may_act;
+  const EngineOptions options;
+  EngineMetrics metrics;
+  Budgets budgets{};
+
+  Mutex mu;
+  Random random GUARDED_BY(mu);
+  std::uint64_t fenced GUARDED_BY(mu) = 0;
+};
+
+}  // namespace berth::engine

@@ -1,0 +1,61 @@
+// The wishes of one load balancer that are not met yet. What waits for a Pod comes before bulk
+// work. Belongs to a desk; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace berth::engine {
+
+struct OpenWish {
+  WishKey key{};
+  Wish wish{};
+  // Found by the audit: nobody asked, so nobody waits for the answer.
+  bool repair = false;
+  // A call of ours changed something for it since the load balancer was last listed.
+  bool touched = false;
+  int attempts = 0;                    // failures in a row
+  int writes = 0;                      // confirmed calls that did not make it true yet
+  Instant judged_at = Instant::min();  // when its port was last found to be another's
+  Instant not_before = Instant::min();
+  // What was reported of it: a failure is not reported twice.
+  std::optional<Code> told{};
+  bool told_foreign = false;
+};
+
+class OpenWishes {
+ public:
+  // A newer wish of the key takes the place of the older one.
+  void put(OpenWish wish);
+  void erase(const WishKey& key);
+  OpenWish* find(const WishKey& key);
+  bool contains(const WishKey& key) const { return order_of_.contains(key); }
+
+  bool empty() const { return by_order_.empty(); }
+  std::size_t size() const { return by_order_.size(); }
+
+  // Those that may be worked on now, the most urgent first, so many that one plan is quick. Bulk
+  // work always gets a part.
+  std::vector<OpenWish*> window(Instant now);
+  // When the next one may be worked on.
+  Instant next_due() const;
+  std::vector<OpenWish*> all();
+
+ private:
+  using Order = std::pair<std::uint8_t, std::uint64_t>;  // urgency, then age
+
+  std::map<Order, OpenWish> by_order_;
+  std::unordered_map<WishKey, Order> order_of_;
+  std::uint64_t next_ = 0;
+};
+
+// An existing listener changes, or a new one has targets: somebody waits for traffic.
+bool is_urgent(const Wish& wish);
+
+}  // namespace berth::engine

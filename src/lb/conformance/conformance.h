@@ -1,0 +1,61 @@
+// The conformance suite: what every driver must do, as a list of checks. For tests.
+//
+// A driver's test makes a Subject and runs every check on a fresh one:
+//
+//   class EdgeConformance : public testing::TestWithParam<lb::Check> {};
+//   TEST_P(EdgeConformance, Holds) { EdgeSubject subject; GetParam().run(subject); }
+//   INSTANTIATE_TEST_SUITE_P(Driver, EdgeConformance, testing::ValuesIn(lb::conformance_checks()),
+//                            lb::name_of_check);
+//
+// What a driver cannot do at all (its limits say so) is not checked. Failures are gtest's.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/context.h"
+#include "lb/driver.h"
+
+namespace berth::lb {
+
+// A driver and load balancers to try it on. The load balancers begin without listeners.
+class Subject {
+ public:
+  virtual ~Subject() = default;
+
+  virtual Driver& driver() = 0;
+  virtual Context context() = 0;
+  // Two that are not the same.
+  virtual model::LoadBalancerRef first() = 0;
+  virtual model::LoadBalancerRef second() = 0;
+  // One that does not exist; none where every id is as good as another.
+  virtual std::optional<model::LoadBalancerRef> unknown() { return std::nullopt; }
+  // Forty ports from here on may be used, on both load balancers.
+  virtual model::Port first_port() { return 30000; }
+  // Addresses that may be targets; different for different n below 300.
+  virtual model::Target target(int n) {
+    return {fmt::format("127.1.{}.{}", n / 200, n % 200 + 1), 9000};
+  }
+  // Attributes that the driver keeps. Return the given ones unless it has fewer.
+  virtual model::ListenerAttributes kept(model::ListenerAttributes attributes) {
+    return attributes;
+  }
+  // Whether weights are kept.
+  virtual bool has_weights() { return true; }
+};
+
+struct Check {
+  std::string_view name;
+  void (*run)(Subject& subject);
+
+  friend void PrintTo(const Check& check, std::ostream* out) { *out << check.name; }
+};
+
+std::vector<Check> conformance_checks();
+std::string name_of_check(const testing::TestParamInfo<Check>& info);
+
+}  // namespace berth::lb

@@ -1,0 +1,121 @@
+#include "sim/lb/model_driver.h"
+
+namespace berth::sim::lb {
+namespace {
+
+using berth::lb::AttributeChange;
+using berth::lb::ObservedListener;
+using berth::lb::TargetChange;
+using model::LoadBalancerRef;
+
+std::vector<Result<>> without_ids(std::vector<Result<std::string>> results) {
+  std::vector<Result<>> out;
+  out.reserve(results.size());
+  for (auto& result : results) {
+    if (result) {
+      out.emplace_back();
+    } else {
+      out.emplace_back(pass(result));
+    }
+  }
+  return out;
+}
+
+std::string label_of(Call call, const LoadBalancerRef& lb) {
+  return fmt::format("{} {}", to_string(call), lb.id);
+}
+
+}  // namespace
+
+template <class F>
+auto ModelDriver::reach(const Context& context, std::string_view label, Effect effect, F apply) ->
+    typename SeamReplyOf<std::invoke_result_t<F&, Instant>>::type {
+  if (context.expired()) return fail(context.end_error());
+  const Duration latency = provider_.draw_latency();
+  if (latency > Duration::zero() && !sleep_for(context.tasks, latency, context.stop)) {
+    return fail(context.end_error());
+  }
+  Tasks& tasks = context.tasks;
+  if (!process_) return apply(tasks.now());
+  return seam(*process_, label, effect, [&] { return apply(tasks.now()); });
+}
+
+Result<model::LoadBalancerInfo> ModelDriver::describe(const Context& context,
+                                                      const LoadBalancerRef& lb) {
+  return reach(context, label_of(Call::describe, lb), Effect::read,
+               [&](Instant now) { return provider_.describe(lb, now); });
+}
+
+Result<std::vector<ObservedListener>> ModelDriver::list(const Context& context,
+                                                        const LoadBalancerRef& lb) {
+  return reach(context, label_of(Call::list, lb), Effect::read,
+               [&](Instant now) { return provider_.list(lb, now); });
+}
+
+template <class F>
+std::vector<Result<std::string>> ModelDriver::write(const Context& context,
+                                                    const LoadBalancerRef& lb, Call call,
+                                                    std::size_t size, F apply) {
+  const auto all_fail = [&](const Error& error) {
+    return std::vector<Result<std::string>>(size, Result<std::string>(fail(error)));
+  };
+  Result<Reply> reply = reach(context, label_of(call, lb), Effect::write,
+                              [&](Instant now) -> Result<Reply> { return apply(now); });
+  if (!reply) return all_fail(reply.error());
+  if (!reply->task) return std::move(reply->results);
+  auto results = await_task(context, *reply);
+  if (!results) return all_fail(results.error());
+  return std::move(*results);
+}
+
+Result<std::vector<Result<std::string>>> ModelDriver::await_task(const Context& context,
+                                                                 const Reply& reply) {
+  for (;;) {
+    const Instant now = context.tasks.now();
+    if (context.expired()) return fail(context.end_error());
+    const Instant until = std::min(std::max(reply.task_over, now), context.deadline);
+    if (until > now && !sleep_for(context.tasks, until - now, context.stop)) {
+      return fail(context.end_error());
+    }
+    if (context.tasks.now() < reply.task_over) continue;
+    auto results = reach(context, "task status", Effect::read, [&](Instant at) {
+      return Result<std::optional<std::vector<Result<std::string>>>>(
+          provider_.results_of(*reply.task, at));
+    });
+    if (!results) return pass(results);
+    if (*results) return std::move(**results);
+    return fail(Code::internal, "task {} has no results", *reply.task);
+  }
+}
+
+std::vector<Result<std::string>> ModelDriver::create(const Context& context,
+                                                     const LoadBalancerRef& lb,
+                                                     std::span<const model::ListenerSpec> wanted) {
+  return write(context, lb, Call::create, wanted.size(), [&](Instant now) {
+    return provider_.create(lb, {wanted.begin(), wanted.end()}, now);
+  });
+}
+
+std::vector<Result<>> ModelDriver::remove(const Context& context, const LoadBalancerRef& lb,
+                                          std::span<const std::string> ids) {
+  return without_ids(write(context, lb, Call::remove, ids.size(), [&](Instant now) {
+    return provider_.remove(lb, {ids.begin(), ids.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::change_targets(const Context& context, const LoadBalancerRef& lb,
+                                                  std::span<const TargetChange> changes) {
+  return without_ids(write(context, lb, Call::targets, changes.size(), [&](Instant now) {
+    return provider_.change_targets(lb, {changes.begin(), changes.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::change_attributes(const Context& context,
+                                                     const LoadBalancerRef& lb,
+                                                     std::span<const AttributeChange> changes) {
+  return without_ids(write(context, lb, Call::attributes, changes.size(), [&](Instant now) {
+    return provider_.change_attributes(lb, {changes.begin(), changes.end()}, now);
+  }));
+}
+
+}  // namespace berth::sim::lb

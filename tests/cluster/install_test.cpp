@@ -1,0 +1,183 @@
+// Installing and uninstalling on a real kube-apiserver, as users do it: `kubectl apply` of what
+// `berth manifests` prints, a controller that has the printed service account and nothing else, and
+// `berth uninstall`.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "base/encoding.h"
+#include "base/file.h"
+#include "support/control_plane.h"
+#include "support/eventually.h"
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::CommandResult;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::size_t kMaxFile = 4u << 20;
+constexpr auto kPatience = 60s;
+constexpr auto kCommandTimeout = 180s;
+const std::string kServiceAccount = "system:serviceaccount:berth-system:berth";
+const std::string kFinalizerPatch =
+    R"({"metadata":{"finalizers":["ingresscontroller.bkbcs.tencent.com"]}})";
+
+class InstallOnCluster : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = testing::ControlPlane::unavailable()) GTEST_SKIP() << *why;
+    auto started = testing::ControlPlane::start({.with_workloads = true});
+    ASSERT_TRUE(started) << started.error();
+    cluster_ = std::move(*started);
+  }
+
+  std::string path(const std::string& name) const {
+    return (cluster_->directory() / name).string();
+  }
+  testing::Command command(std::vector<std::string> args) const {
+    return {BERTH_PROGRAM, std::move(args), {"HOME=" + cluster_->directory().string()}};
+  }
+  CommandResult berth(std::vector<std::string> args) const {
+    return testing::run(command(std::move(args)), "", kCommandTimeout);
+  }
+  CommandResult uninstall(std::vector<std::string> args) const {
+    args.insert(args.begin(), {"uninstall", "--kubeconfig", cluster_->kubeconfig_path().string()});
+    return berth(std::move(args));
+  }
+  CommandResult kubectl(std::vector<std::string> args, std::string_view input = {}) const {
+    return cluster_->kubectl(std::move(args), input);
+  }
+  void must(const CommandResult& result) { ASSERT_TRUE(result.ok()) << result.out << result.err; }
+
+  // The controller, outside of the cluster, with the service account's rights.
+  testing::Process start_controller() {
+    const auto token = kubectl({"create", "token", "berth", "-n", "berth-system"});
+    EXPECT_TRUE(token.ok()) << token.err;
+    const std::string kubeconfig = path("service-account.kubeconfig");
+    std::ofstream(kubeconfig) << fmt::format(
+        R"(apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{{name: here, context: {{cluster: here, user: berth}}}}]
+clusters: [{{name: here, cluster: {{server: "{}", certificate-authority-data: {}}}}}]
+users: [{{name: berth, user: {{token: {}}}}}]
+)",
+        cluster_->url(), base64_encode(cluster_->ca_pem()),
+        token.out.substr(0, token.out.find_last_not_of('\n') + 1));
+    auto process = testing::Process::spawn(
+        command({"controller", "--kubeconfig", kubeconfig, "--namespace", "berth-system"}),
+        path("controller.log"));
+    EXPECT_TRUE(process) << process.error();
+    return std::move(*process);
+  }
+  std::string controller_log() const { return read_file(path("controller.log"), kMaxFile).value(); }
+
+  void create_room() {
+    const char* source = std::getenv("BERTH_SOURCE_DIR");
+    const auto yaml =
+        read_file(std::string(source ? source : ".") + "/examples/first-room.yaml", kMaxFile);
+    ASSERT_TRUE(yaml) << yaml.error().to_string();
+    // The service account of a new namespace is made by a controller, and Pods need it.
+    must(kubectl({"create", "namespace", "games"}));
+    must(kubectl({"wait", "--for=create", "serviceaccount/default", "-n", "games"}));
+    must(kubectl({"apply", "-f", "-"}, *yaml));
+    const bool ready = testing::eventually(kPatience, [&] {
+      return kubectl({"get", "pod", "room-0", "-n", "games", "-o", "yaml"})
+                 .out.find("status.portpools.networkextension.bkbcs.tencent.com: Ready") !=
+             std::string::npos;
+    });
+    ASSERT_TRUE(ready) << controller_log();
+  }
+
+  // Everything of ours that is left, as kubectl names it.
+  std::string left_behind() const {
+    std::string out;
+    for (const char* kinds :
+         {"namespaces,customresourcedefinitions,clusterroles,clusterrolebindings",
+          "validatingwebhookconfigurations,mutatingwebhookconfigurations",
+          "prioritylevelconfigurations,flowschemas"}) {
+      out += kubectl({"get", kinds, "-o", "name", "-l", "app.kubernetes.io/managed-by=berth"}).out;
+    }
+    out += kubectl({"get",
+                    "roles,rolebindings,serviceaccounts,deployments,services,leases,secrets,"
+                    "poddisruptionbudgets",
+                    "-n", "berth-system", "-o", "name"})
+               .out;
+    return out;
+  }
+
+  std::unique_ptr<testing::ControlPlane> cluster_;
+};
+
+TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
+  const auto printed = berth({"manifests", "--image", "example/berth:test"});
+  must(printed);
+  must(kubectl({"apply", "-f", "-"}, printed.out));
+
+  // Deny by default: what it does not need, it may not do.
+  const auto may = [&](std::vector<std::string> args) {
+    args.insert(args.begin(), {"auth", "can-i", "--as", kServiceAccount});
+    return kubectl(args).out;
+  };
+  EXPECT_EQ(may({"patch", "pods", "--subresource=status", "-n", "games"}), "yes\n");
+  EXPECT_EQ(may({"get", "secrets/berth-webhook-certificate", "-n", "berth-system"}), "yes\n");
+  EXPECT_EQ(may({"patch", "pods", "-n", "games"}), "no\n");
+  EXPECT_EQ(may({"create", "pods", "-n", "games"}), "no\n");
+  EXPECT_EQ(may({"get", "secrets", "-n", "games"}), "no\n");
+  EXPECT_EQ(may({"list", "secrets", "-n", "berth-system"}), "no\n");
+  EXPECT_EQ(may({"patch", "customresourcedefinitions/others.example.com"}), "no\n");
+  EXPECT_EQ(may({"delete", "customresourcedefinitions"}), "no\n");
+
+  std::optional<testing::Process> controller = start_controller();
+  ASSERT_TRUE(testing::eventually(kPatience, [&] {
+    return kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok();
+  })) << controller_log();
+  create_room();
+  EXPECT_THAT(controller_log(), Not(HasSubstr("forbidden")));
+  // As a controller that dies at the wrong moment leaves them.
+  must(kubectl(
+      {"patch", "portpool", "rooms", "-n", "games", "--type=merge", "-p", kFinalizerPatch}));
+  must(kubectl({"patch", "listener", "edge-demo-tcp-30001", "-n", "games", "--type=merge", "-p",
+                kFinalizerPatch}));
+
+  const auto shown = uninstall({"--dry-run"});
+  EXPECT_TRUE(shown.ok()) << shown.err;
+  EXPECT_THAT(shown.out, HasSubstr("would remove 10 of kind Listener\n"));
+  EXPECT_THAT(shown.out, HasSubstr("would remove Deployment berth-system/berth\n"));
+  EXPECT_THAT(shown.out, HasSubstr("would remove Namespace berth-system\n"));
+  EXPECT_THAT(shown.out, HasSubstr("holds ports: Pod games/room-0\n"));
+  const auto unconfirmed = uninstall({});
+  EXPECT_FALSE(unconfirmed.ok());
+  EXPECT_THAT(unconfirmed.err, HasSubstr("--yes"));
+  const auto in_use = uninstall({"--yes"});
+  EXPECT_FALSE(in_use.ok());
+  EXPECT_THAT(in_use.err, HasSubstr("1 Pod still holds ports: games/room-0"));
+  EXPECT_TRUE(kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok()) << "nothing was done";
+
+  // One that runs would put everything back.
+  const auto too_early = uninstall({"--yes", "--force", "--grace-seconds=0"});
+  EXPECT_FALSE(too_early.ok()) << too_early.out;
+  EXPECT_THAT(too_early.err, HasSubstr("a controller still runs"));
+  controller->stop(30s);
+  controller.reset();
+
+  const auto done = uninstall({"--yes", "--force", "-o", "json"});
+  EXPECT_TRUE(done.ok()) << done.out << done.err;
+  EXPECT_THAT(done.out, HasSubstr(R"("Listener":10)"));
+  EXPECT_EQ(left_behind(), "");
+  EXPECT_TRUE(kubectl({"get", "pod", "room-0", "-n", "games"}).ok()) << "Pods are not ours";
+  const auto again = uninstall({"--yes"});
+  EXPECT_TRUE(again.ok()) << again.out << again.err;
+  EXPECT_THAT(again.out, HasSubstr("nothing of Berth is installed"));
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,318 @@
+// `berth uninstall` on a simulated cluster: it may end at any point and is run again, and nothing
+// of ours is left in the end.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "api/kind.h"
+#include "controllers/install/uninstall.h"
+#include "scenario.h"
+#include "sim/world/cluster.h"
+
+namespace berth::scenario {
+namespace {
+
+using controllers::install::Survey;
+using controllers::install::Uninstaller;
+using controllers::install::UninstallOptions;
+using controllers::install::Wanted;
+using ::testing::HasSubstr;
+using wire::Object;
+using wire::Value;
+using world::Cluster;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kObjects = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: games}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: rooms, namespace: games, finalizers: [ingresscontroller.bkbcs.tencent.com]}
+spec:
+  poolItems: [{itemName: a, loadBalancerIDs: ["edge:demo"], startPort: 100, endPort: 102}]
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Listener
+metadata:
+  name: edge-demo-tcp-100
+  namespace: games
+  finalizers: [uptimecheck.bkbcs.tencent.com, ingresscontroller.bkbcs.tencent.com]
+spec: {loadbalancerID: "edge:demo", port: 100, protocol: TCP}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Listener
+metadata: {name: edge-demo-tcp-101, namespace: games}
+spec: {loadbalancerID: "edge:demo", port: 101, protocol: TCP}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortBinding
+metadata: {name: room-0, namespace: games, finalizers: [ingresscontroller.bkbcs.tencent.com]}
+spec: {}
+---
+apiVersion: berth.dev/v1
+kind: LoadBalancer
+metadata: {name: edge.demo, finalizers: [berth.dev/grants]}
+spec: {provider: edge, loadBalancerID: demo}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: berth-webhook-certificate, namespace: berth-system}
+)";
+
+constexpr std::string_view kRoom = R"(
+apiVersion: v1
+kind: Pod
+metadata: {name: room-0, namespace: games, labels: {berth.dev/claim-token: "1"}}
+spec: {containers: [{name: room, image: "room:1"}]}
+)";
+
+const std::string kPools = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/portpools";
+
+// A cluster with Berth installed on it, and a person who takes it off.
+class House {
+ public:
+  explicit House(world::ClusterOptions options = {}) : cluster_(1, std::move(options)) {}
+  ~House() { cluster_.kernel().on_crash({}); }
+
+  Result<> furnish() {
+    for (const Wanted& wanted :
+         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
+      const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
+      Result<Value> made = cluster_.ask("POST", wanted.type.path(ns), wanted.object);
+      if (!made) return fail(std::move(made.error()).about(wanted.name()));
+    }
+    return cluster_.create_all(kObjects);
+  }
+
+  // Runs it to its end, again after each crash. What the last run said.
+  Result<> uninstall(UninstallOptions options = {}) {
+    options_ = std::move(options);
+    outcome_.reset();
+    cluster_.kernel().on_crash([this](sim::Process&) { begin(); });
+    begin();
+    if (Result<> ran = cluster_.run_until([this] { return outcome_.has_value(); }); !ran)
+      return ran;
+    return *outcome_;
+  }
+  Survey look() {
+    Survey survey;
+    bool done = false;
+    person_ = std::make_unique<Person>(cluster_, options_, nullptr);
+    person_->task = person_->process.spawn("look", [&](std::stop_token stop) {
+      survey = person_->uninstaller.look({.tasks = person_->process, .stop = stop}).value();
+      done = true;
+    });
+    EXPECT_TRUE(cluster_.run_until([&] { return done; }));
+    return survey;
+  }
+
+  // Paths of what is there of everything that we install, and of our kinds.
+  std::vector<std::string> left() {
+    std::vector<std::string> out;
+    for (const Wanted& wanted :
+         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
+      if (wanted.type == kube::types::kNamespace) continue;  // ends with the help of others
+      const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
+      const std::string path = wanted.type.path(ns, wanted.name());
+      if (cluster_.ask("GET", path)) out.push_back(path);
+    }
+    for (const char* path : {"/api/v1/namespaces/berth-system/secrets",
+                             "/apis/networkextension.bkbcs.tencent.com/v1/listeners",
+                             "/apis/berth.dev/v1/loadbalancers"}) {
+      const auto list = cluster_.list(path);
+      if (list && !list->empty()) out.emplace_back(path);
+    }
+    return out;
+  }
+
+  Cluster& cluster() { return cluster_; }
+  const std::vector<std::string>& told() const { return told_; }
+
+ private:
+  struct Person {
+    Person(Cluster& cluster, const UninstallOptions& options, std::vector<std::string>* told)
+        : process(cluster.kernel().start_process("uninstall", sim::Crashable::yes)),
+          network(cluster.connect(process)),
+          client(*network, kube::fixed_config(Cluster::kServerUrl, {})),
+          uninstaller(client, options, [told](const std::string& step) {
+            if (told) told->push_back(step);
+          }) {}
+    sim::Process& process;
+    std::unique_ptr<net::Transport> network;
+    kube::Client client;
+    Uninstaller uninstaller;
+    std::unique_ptr<Task> task;
+  };
+
+  void begin() {
+    person_ = std::make_unique<Person>(cluster_, options_, &told_);
+    Person& person = *person_;
+    person.task = person.process.spawn("main", [this, &person](std::stop_token stop) {
+      const Result<> done = person.uninstaller.run({.tasks = person.process, .stop = stop});
+      if (person.process.alive()) outcome_ = done;
+    });
+  }
+
+  Cluster cluster_;
+  UninstallOptions options_;
+  std::vector<std::string> told_;
+  std::optional<Result<>> outcome_;
+  std::unique_ptr<Person> person_;
+};
+
+TEST(Uninstall, NothingIsLeftAndItCanBeRunAgain) {
+  House house;
+  const Result<> furnished = house.furnish();
+  ASSERT_TRUE(furnished) << furnished.error().to_string();
+  const Survey before = house.look();
+  EXPECT_EQ(before.of_kind.at("Listener"), 2u);
+  EXPECT_THAT(before.objects, ::testing::Contains("Secret berth-system/berth-webhook-certificate"));
+  EXPECT_THAT(before.objects, ::testing::Contains("Namespace berth-system"));
+
+  const Result<> done = house.uninstall();
+  ASSERT_TRUE(done) << done.error().to_string();
+  EXPECT_THAT(house.told().front(), HasSubstr("WebhookConfiguration"))
+      << "first of all, nobody is refused any more";
+  EXPECT_THAT(house.left(), ::testing::IsEmpty());
+  EXPECT_TRUE(house.cluster().ask("GET", "/api/v1/namespaces/games"));
+  const Result<> again = house.uninstall();
+  EXPECT_TRUE(again) << again.error().to_string();
+}
+
+TEST(Uninstall, RefusesWhilePodsHoldPorts) {
+  House house;
+  ASSERT_TRUE(house.furnish());
+  ASSERT_TRUE(house.cluster().create_all(kRoom));
+  const std::vector<std::string> before = house.left();
+  const Result<> refused = house.uninstall();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "1 Pod still holds ports: games/room-0");
+  EXPECT_EQ(house.left(), before);
+  ASSERT_TRUE(house.uninstall({.force = true}));
+  EXPECT_THAT(house.left(), ::testing::IsEmpty());
+  EXPECT_TRUE(house.cluster().ask("GET", "/api/v1/namespaces/games/pods/room-0"));
+  EXPECT_TRUE(house.uninstall()) << "without Listeners, the Pod holds nothing";
+}
+
+TEST(Uninstall, LeavesWhatIsNotOurs) {
+  House house;
+  ASSERT_TRUE(house.furnish());
+  ASSERT_TRUE(house.cluster().create_all(R"(
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: notes, namespace: berth-system}
+)"));
+  // Somebody else's role of the same name.
+  const std::string role = "/apis/rbac.authorization.k8s.io/v1/clusterroles/berth";
+  ASSERT_TRUE(
+      house.cluster().ask("PATCH", role, Object{{"metadata", Object{{"labels", nullptr}}}}));
+  ASSERT_TRUE(house.uninstall({.keep_crds = true}));
+  const auto home = house.cluster().ask("GET", "/api/v1/namespaces/berth-system");
+  ASSERT_TRUE(home);
+  EXPECT_FALSE(wire::find(*home, "/metadata/deletionTimestamp"));
+  EXPECT_THAT(house.told(),
+              ::testing::Contains("kept Namespace berth-system: ConfigMap notes lives there"));
+  std::vector<std::string> left = house.left();
+  EXPECT_EQ(std::erase(left, role), 1u);
+  EXPECT_EQ(left.size(), api::all_kinds().size()) << "the CRDs";
+  EXPECT_THAT(left, ::testing::Each(HasSubstr("customresourcedefinitions")));
+}
+
+TEST(Uninstall, NamesAFinalizerThatIsNotOurs) {
+  House house;
+  ASSERT_TRUE(house.furnish());
+  ASSERT_TRUE(house.cluster().ask(
+      "PATCH", kPools + "/rooms",
+      Object{{"metadata", Object{{"finalizers", wire::Array{"example.com/audit"}}}}}));
+  const Result<> stuck = house.uninstall();
+  ASSERT_FALSE(stuck);
+  EXPECT_EQ(stuck.error().message,
+            "PortPool games/rooms waits for [\"example.com/audit\"], which is not ours");
+  ASSERT_TRUE(house.cluster().ask("PATCH", kPools + "/rooms",
+                                  Object{{"metadata", Object{{"finalizers", nullptr}}}}));
+  EXPECT_TRUE(house.uninstall());
+  EXPECT_THAT(house.left(), ::testing::IsEmpty());
+}
+
+Value lease(Cluster& cluster) {
+  return Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", Object{{"name", "berth"}, {"namespace", "berth-system"}}},
+      {"spec", Object{{"holderIdentity", "somebody"},
+                      {"leaseDurationSeconds", 15},
+                      {"renewTime", format_rfc3339_micro(cluster.kernel().wall_time())}}}};
+}
+const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases";
+const std::string kListeners =
+    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
+
+TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
+  House house;
+  ASSERT_TRUE(house.furnish());
+  Cluster& cluster = house.cluster();
+  ASSERT_TRUE(cluster.ask("POST", kLeases, lease(cluster)));
+  // A controller that does its work slowly, and is gone before its lease has run out.
+  const auto done = cluster.play("controller", [&cluster](const std::stop_token& stop) {
+    const auto pool_is_going = [&] {
+      const auto pool = cluster.ask("GET", kPools + "/rooms");
+      return pool && wire::find(*pool, "/metadata/deletionTimestamp");
+    };
+    while (!pool_is_going() && cluster.pause(100ms, stop)) {
+    }
+    (void)cluster.pause(5s, stop);
+    for (const char* name : {"/edge-demo-tcp-100", "/edge-demo-tcp-101"}) {
+      (void)cluster.ask("PATCH", kListeners + name,
+                        Object{{"metadata", Object{{"finalizers", nullptr}}}});
+      (void)cluster.ask("DELETE", kListeners + name);
+    }
+  });
+  const Result<> uninstalled = house.uninstall();
+  ASSERT_TRUE(uninstalled) << uninstalled.error().to_string();
+  EXPECT_TRUE(*done);
+  EXPECT_THAT(house.told(),
+              ::testing::Contains(
+                  "deleted the pools; the controller takes 2 listeners off the load balancers"));
+  EXPECT_THAT(house.told(), ::testing::Not(::testing::Contains(HasSubstr("may stay"))));
+  EXPECT_THAT(house.left(), ::testing::IsEmpty());
+}
+
+TEST(Uninstall, DoesNotFightWithAControllerThatRunsElsewhere) {
+  House house;
+  ASSERT_TRUE(house.furnish());
+  Cluster& cluster = house.cluster();
+  ASSERT_TRUE(cluster.ask("POST", kLeases, lease(cluster)));
+  const auto renewing = cluster.play("controller", [&cluster](const std::stop_token& stop) {
+    while (cluster.pause(2s, stop)) {
+      (void)cluster.ask("PATCH", kLeases + "/berth",
+                        Object{{"spec", *wire::object_at(lease(cluster), "/spec")}});
+    }
+  });
+  const Result<> refused = house.uninstall({.grace = 1s});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "a controller still runs: somebody");
+  EXPECT_THAT(house.told(), ::testing::Contains("2 listeners may stay at the load balancers"));
+  EXPECT_THAT(house.left(), ::testing::Contains(HasSubstr("customresourcedefinitions")));
+}
+
+TEST(Uninstall, ACrashAtAnyWriteIsMadeGood) {
+  const auto swept =
+      sim::crash_everywhere("uninstall", [](const sim::CrashPlan& plan) -> Result<sim::RunReport> {
+        world::ClusterOptions options;
+        options.kernel.max_latency = 10ms;
+        House house(options);
+        if (Result<> furnished = house.furnish(); !furnished) return pass(furnished);
+        house.cluster().kernel().set_crash_plan(plan);
+        if (Result<> done = house.uninstall(); !done) return pass(done);
+        for (const std::string& path : house.left()) return fail(Code::internal, "left: {}", path);
+        return house.cluster().kernel().report();
+      });
+  ASSERT_TRUE(swept) << swept.error().message;
+  EXPECT_GE(swept->writes, 20u);
+}
+
+}  // namespace
+}  // namespace berth::scenario
