@@ -250,7 +250,7 @@ TEST_F(TcpProxyTest, ARemovedTargetLosesItsPlayersBeforeTheCallReturns) {
 
 TEST_F(TcpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 20;
-  const model::Target first{"127.16.9.1", Edge::fresh_port(kPorts)};
+  const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
   for (model::Port n = 0; n < kPorts; ++n)
     edge_.open_room_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n));
   const auto door = edge_.open_door(Protocol::tcp, {{first}}, {}, kPorts);
