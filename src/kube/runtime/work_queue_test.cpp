@@ -70,6 +70,21 @@ TEST_F(WorkQueueTest, AKeyIsHandedOutOnceHoweverOftenItWasAdded) {
   EXPECT_EQ(take_now(), std::nullopt);
 }
 
+TEST_F(WorkQueueTest, AWorkerThatWaitsForNothingIsWokenForADelayedKey) {
+  std::optional<ObjectKey> key;
+  std::optional<Instant> at;
+  const auto worker = tasks_.spawn("worker", [&](std::stop_token stop) {
+    key = queue_.take(stop);
+    at = kernel_.now();
+  });
+  pass(1s);
+  const Instant due = kernel_.now() + 60s;
+  queue_.add_after(kA, 60s);
+  EXPECT_TRUE(kernel_.run_until([&] { return at.has_value(); }, {.max_virtual_time = 2min}));
+  EXPECT_EQ(key, kA);
+  EXPECT_EQ(at, due);
+}
+
 TEST_F(WorkQueueTest, AKeyAddedDuringItsWorkComesAgainAfterwards) {
   queue_.add(kA);
   EXPECT_EQ(take_now(), kA);
