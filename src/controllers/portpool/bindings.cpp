@@ -21,6 +21,9 @@ using wire::Value;
 // Pods are worked on side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kWorkers = 16;
+// What overtook a write of ours may have come and gone before we looked: then no change brings the
+// key back. The caches have caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 bool was_overtaken(const Error& error) {
   return error.code == Code::precondition || error.code == Code::not_found ||
@@ -95,7 +98,8 @@ Result<Requeue> BindingController::reconcile(const Context& context, const Objec
     if (plan.ask_server) return fail(Code::internal, "asked the server twice");
   }
   Result<> applied = apply(context, view, plan);
-  if (!applied && was_overtaken(applied.error())) return Requeue{.after = plan.look_again};
+  if (!applied && was_overtaken(applied.error()))
+    return Requeue{.after = std::min(plan.look_again.value_or(kCatchUp), kCatchUp)};
   if (!applied) return pass(applied);
   for (kube::EventNote& event : plan.events) events_.record(std::move(event));
   if (plan.pod_note.status == api::kReady)

@@ -3,6 +3,7 @@
 // All decisions are in pool_plan.h. Runs on the leader; owned by the composition root.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 
@@ -34,9 +35,12 @@ class PoolController {
     std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
   };
 
+  // A write found its object changed: the pool is looked at again.
+  using Overtaken = std::atomic<bool>;
+
   void watch(kube::WorkQueue& queue);
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
-  Result<> take_in(const Context& context, const api::PortPool& pool);
+  Result<> take_in(const Context& context, const api::PortPool& pool, Overtaken& overtaken);
   // The problem of the item, empty when it owns its ports.
   Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
                                     const api::PortPoolItem& item);
@@ -48,12 +52,14 @@ class PoolController {
   Result<> create_missing(const Context& context, const api::PortPool& pool,
                           const std::vector<WantedListener>& missing);
   Result<> refresh_listeners(const Context& context, const api::PortPool& pool,
-                             const Survey& survey);
-  Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners);
-  Result<> remove_slot(const Context& context, const api::Listener& lock);
+                             const Survey& survey, Overtaken& overtaken);
+  Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners,
+                       Overtaken& overtaken);
+  Result<> remove_slot(const Context& context, const api::Listener& lock, Overtaken& overtaken);
   Result<> remove_listener(const Context& context, const api::Listener& listener, bool as_known);
   Result<> release_left(const Context& context, const api::PortPool& pool, const Survey& survey);
-  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey);
+  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey,
+                        Overtaken& overtaken);
   Result<kube::Requeue> let_go(const Context& context, const api::PortPool& pool);
   claims::ListenerPtr listener_of(const api::PortPool& pool, const std::string& name) const;
 

@@ -15,6 +15,8 @@ using wire::Value;
 
 // Index on the Listener store: unbound claims by the Pod's namespace.
 constexpr std::string_view kUnboundIndex = "unbound-namespace";
+// The cache has caught up with our own writes by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -62,7 +64,8 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
   for (const auto& [lock, claim] : overdue) {
     if (Result<> settled = settle(context, lock, claim, *pods); !settled) return pass(settled);
   }
-  return Requeue{.after = next};
+  // Until none of them is left: one may have been overtaken by a change that says nothing of it.
+  return Requeue{.after = std::min(next.value_or(kCatchUp), kCatchUp)};
 }
 
 Result<ClaimSweeper::PodsByToken> ClaimSweeper::list_pods(const Context& context,
