@@ -184,7 +184,7 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
 TEST(Demo, PlaysThroughAndSaysSo) {
   const auto begin = std::chrono::steady_clock::now();
   const testing::CommandResult told =
-      testing::run({.program = BERTH_PROGRAM, .args = {"demo", "-o", "json"}}, "", 60s);
+      testing::run({.program = BERTH_PROGRAM, .args = {"demo", "-o", "json"}, .env = {}}, "", 60s);
   EXPECT_TRUE(told.ok()) << told.out << told.err;
   EXPECT_NE(told.out.find(R"("passed":true)"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("the new one is at the same address"), std::string::npos) << told.out;
