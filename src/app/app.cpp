@@ -91,7 +91,13 @@ struct App::Parts {
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
-        elector(client, {.ns = config.ns, .identity = config.identity, .registry = &registry},
+        elector(client,
+                {.ns = config.ns,
+                 .identity = config.identity,
+                 .lease_duration = config.lease_duration,
+                 .renew_deadline = config.renew_deadline,
+                 .retry_period = config.lease_retry_period,
+                 .registry = &registry},
                 random.fork()),
         installer(
             tasks, client, {.webhooks = {}, .identity = config.user},
@@ -114,9 +120,11 @@ struct App::Parts {
                             .quarantine = config.quarantine,
                             .may_write = [this] { return may_write(); }},
                            &registry),
-        sweeper(
-            tasks, client, caches(), claimer, config.quarantine, [this] { return may_write(); },
-            &registry) {
+        sweeper(tasks, client, caches(), claimer,
+                {.quarantine = config.quarantine,
+                 .claim_lifetime = config.claim_lifetime,
+                 .may_write = [this] { return may_write(); }},
+                &registry) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     controllers::portpool::add_pod_index(pods.store());
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });

@@ -21,13 +21,12 @@ constexpr Duration kCatchUp = std::chrono::seconds{1};
 }  // namespace
 
 ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
-                           claims::Claimer& claimer, Duration quarantine,
-                           std::function<bool()> may_write, metrics::Registry* registry)
+                           claims::Claimer& claimer, SweepOptions options,
+                           metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
-      quarantine_(quarantine),
-      may_write_(std::move(may_write)),
+      options_(std::move(options)),
       controller_(tasks, {.name = "claim-sweep", .registry = registry},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   caches_.listeners.add_index(std::string(kUnboundIndex),
@@ -40,18 +39,18 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
     if (!change.after) return;
     const auto claim = claims::claim_of(*change.after);
     if (claim && claim->state == ledger::SlotState::claimed)
-      controller_.queue().add_after({"", claim->ns}, ledger::kUnboundClaimLifetime);
+      controller_.queue().add_after({"", claim->ns}, options_.claim_lifetime);
   });
 }
 
 Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
-  if (!may_write_()) return fail(Code::unavailable, "not the leader at this moment");
+  if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
   const WallTime now = context.tasks.wall_time();
   std::vector<std::pair<ListenerPtr, ledger::Claim>> overdue;
   std::optional<Duration> next;
   for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.name)) {
     const auto claim = claims::claim_of(*lock);
-    const Duration left = ledger::kUnboundClaimLifetime - (now - claim->since);
+    const Duration left = options_.claim_lifetime - (now - claim->since);
     if (left > Duration::zero()) {
       next = std::min(next.value_or(left), left);
     } else {
@@ -95,7 +94,7 @@ Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
   } else {
     // Only a name that took its slot back may still lead to its former Pod.
     const bool rests = claim.pod_name.empty() || leads_nowhere(*lock);
-    const auto next = ledger::abandoned(claim, rests, quarantine_, now);
+    const auto next = ledger::abandoned(claim, rests, options_.quarantine, now);
     change.claim = next ? ledger::encode(*next) : std::string();
   }
   Result<> changed = claimer_.change(context, *lock, change);

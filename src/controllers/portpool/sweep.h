@@ -17,10 +17,16 @@
 
 namespace berth::controllers::portpool {
 
+struct SweepOptions {
+  Duration quarantine{};
+  Duration claim_lifetime = ledger::kUnboundClaimLifetime;
+  std::function<bool()> may_write = [] { return true; };
+};
+
 class ClaimSweeper {
  public:
   ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-               Duration quarantine, std::function<bool()> may_write, metrics::Registry* registry);
+               SweepOptions options, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
@@ -40,8 +46,7 @@ class ClaimSweeper {
   kube::Client& client_;
   Caches caches_;
   claims::Claimer& claimer_;
-  const Duration quarantine_;
-  const std::function<bool()> may_write_;
+  const SweepOptions options_;
   kube::Controller controller_;
 };
 
