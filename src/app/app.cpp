@@ -84,7 +84,7 @@ struct App::Parts {
         grantor(client, balancers.store()),
         refused(tasks, client, &registry),
         pod_ports(
-            claimer, pools.store(), [this] { return tokens.next(); },
+            claimer, courtesy, pools.store(), [this] { return tokens.next(); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(listeners.store(), config.load_balancers),
@@ -104,7 +104,7 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), events,
+        listener_controller(tasks, client, listeners.store(), courtesy, events,
                             {config.load_balancers, config.cluster_id}, &registry),
         engine(
             tasks, driver_of,
@@ -113,8 +113,8 @@ struct App::Parts {
             {.name_prefix = config.cluster_id + "-", .registry = &registry}),
         balancer_controller(tasks, client, balancers.store(), listeners.store(), driver_of, engine,
                             &registry),
-        pool_controller(tasks, client, caches(), claimer, grantor, events, config.load_balancers,
-                        &registry),
+        pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
+                        config.load_balancers, &registry),
         binding_controller(tasks, client, caches(), claimer, events,
                            {.defaults = config.load_balancers,
                             .quarantine = config.quarantine,
@@ -195,6 +195,7 @@ struct App::Parts {
   kube::Manager manager;
   claims::SlotIndex slots;
   TokenSource tokens;
+  claims::Courtesy courtesy;
   claims::Claimer claimer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;

@@ -108,6 +108,8 @@ Result<> free_claims(House& house, const std::string& pool) {
 Result<std::vector<double>> admissions(House& house, const std::string& pool, int ports) {
   std::vector<double> times;
   std::atomic<int> refused{0};
+  Mutex mu;
+  std::string last;
   const int round = std::min(kAdmissions, ports / 2);
   while (static_cast<int>(times.size()) < kAdmissions) {
     std::vector<double> mine(static_cast<std::size_t>(round));
@@ -119,12 +121,16 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
       const Instant sent = house.tasks().now();
       const net::Reply reply = house.app().admit(request, {});
       mine[static_cast<std::size_t>(i)] = milliseconds(house.tasks().now() - sent);
-      if (reply.body.find("\"allowed\":true") == std::string::npos) ++refused;
+      if (reply.body.find("\"allowed\":true") != std::string::npos) return;
+      ++refused;
+      const MutexLock lock(mu);
+      last = reply.body;
     });
     times.insert(times.end(), mine.begin(), mine.end());
     if (Result<> freed = free_claims(house, pool); !freed) return pass(freed);
   }
-  if (refused > 0) return fail(Code::internal, "{} admissions were refused", refused.load());
+  if (refused > 0)
+    return fail(Code::internal, "{} admissions were refused: {}", refused.load(), last);
   return times;
 }
 

@@ -87,12 +87,13 @@ Result<> note(std::atomic<bool>& overtaken) {
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
                                claims::Claimer& claimer, claims::Grantor& grantor,
-                               kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
-                               metrics::Registry* registry)
+                               const claims::Courtesy& courtesy, kube::EventRecorder& events,
+                               model::LoadBalancerDefaults defaults, metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
       grantor_(grantor),
+      courtesy_(courtesy),
       events_(events),
       defaults_(std::move(defaults)),
       controller_(tasks, {.name = "portpool", .workers = kWorkers, .registry = registry},
@@ -246,6 +247,7 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
   const std::size_t count = std::min(missing.size(), kCreationsPerPass);
   return for_each_parallel(
       context, count, kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        courtesy_.give_way(own);
         Result<Value> created =
             client_.create(own, api::listener_kind().type, new_listener(pool, missing[i]));
         if (!created && created.error().code == Code::already_exists) return {};  // cache is behind

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "claims/claimer.h"
+#include "claims/courtesy.h"
 #include "claims/grantor.h"
 #include "controllers/portpool/caches.h"
 #include "controllers/portpool/pool_plan.h"
@@ -20,8 +21,9 @@ namespace berth::controllers::portpool {
 class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                 claims::Grantor& grantor, kube::EventRecorder& events,
-                 model::LoadBalancerDefaults defaults, metrics::Registry* registry);
+                 claims::Grantor& grantor, const claims::Courtesy& courtesy,
+                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
+                 metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
@@ -67,6 +69,7 @@ class PoolController {
   Caches caches_;
   claims::Claimer& claimer_;
   claims::Grantor& grantor_;
+  const claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const model::LoadBalancerDefaults defaults_;
   kube::Controller controller_;
