@@ -31,6 +31,8 @@ constexpr std::size_t kCreationsPerPass = 1000;
 constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
+// A slot that could not be removed because it has changed since, in a way that nobody tells us of.
+constexpr Duration kRemoveAgain = std::chrono::seconds{1};
 
 bool has_our_finalizer(const kube::ObjectMeta& meta) {
   return std::ranges::find(meta.finalizers, api::kFinalizer) != meta.finalizers.end();
@@ -132,6 +134,7 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     if (Result<> removed = remove_free(context, listeners); !removed) return pass(removed);
   }
   if (found.missing.size() > kCreationsPerPass) return Requeue{.after = Duration{1}};
+  if (!found.leaving.empty()) return Requeue{.after = kRemoveAgain};
   return Requeue{.after = troubled ? std::optional(kTryAgain) : std::nullopt};
 }
 
@@ -201,6 +204,7 @@ void PoolController::survey_item(const api::PortPool& pool, const api::PortPoolI
     }
     // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
     if (claims::pool_of(*listener) != pool.meta.key()) {
+      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
       report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
                                    kube::get(listener->meta.labels, api::kOwnerKindKey),
                                    kube::get(listener->meta.labels, api::kOwnerNameKey));
@@ -292,7 +296,7 @@ Result<> PoolController::remove_free(const Context& context,
 Result<> PoolController::remove_slot(const Context& context, const api::Listener& lock) {
   Result<> removed = remove_listener(context, lock, true);
   if (!removed && removed.error().code == Code::not_found) removed = {};
-  if (!removed && was_overtaken(removed.error())) return {};  // its change brings us back
+  if (!removed && was_overtaken(removed.error())) return {};  // the next look sees why
   if (!removed) return removed;
   for (const std::string& name : peers_of(lock)) {
     const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
@@ -361,7 +365,7 @@ Result<Requeue> PoolController::let_go(const Context& context, const api::PortPo
       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string());
   if (!listeners.empty()) {
     if (Result<> removed = remove_free(context, listeners); !removed) return pass(removed);
-    return Requeue{};  // the last Listener's end brings it back
+    return Requeue{.after = kRemoveAgain};  // the last Listener's end is sooner
   }
   if (Result<> released = grantor_.release(context, pool.meta.uid, ""); !released)
     return pass(released);
