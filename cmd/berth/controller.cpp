@@ -73,8 +73,10 @@ Result<> run_controller(Flags flags) {
       },
       Random::from_entropy());
   const Context context{.tasks = tasks, .stop = stop.get_token()};
-  return app::serve(app, flags.config, context, [](const app::Endpoints& endpoints) {
-    log_info("listening", {{"webhooks", endpoints.webhooks}, {"ops", endpoints.ops}});
+  return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
+    log_info("listening", {{"webhooks", endpoints.webhooks},
+                           {"ops", endpoints.ops},
+                           {"identity", flags.config.identity}});
   });
 }
 

@@ -25,34 +25,42 @@ Result<net::Response> CountingTransport::call(const Context& context, const net:
   return inner_.call(context, request);
 }
 
-Result<std::unique_ptr<House>> House::open(const std::string& kubeconfig, lb::Driver* driver) {
+Result<std::unique_ptr<House>> House::open(const std::string& kubeconfig, lb::Driver& driver) {
   std::unique_ptr<House> house(new House());
   if (Result<> opened = house->session_.open(kubeconfig); !opened) return pass(opened);
   auto cluster = kube::load_kubeconfig({kubeconfig}, "");
   if (!cluster) return pass(cluster);
   house->own_ = std::make_unique<net::CurlTransport>();
   house->counter_ = std::make_unique<CountingTransport>(*house->own_);
-  house->model_ = std::make_unique<sim::lb::ModelDriver>(house->provider_);
-  if (!driver) driver = house->model_.get();
   house->config_.identity = "bench";
   house->config_.elect_leader = false;
   house->config_.quarantine = {};
   house->config_.user.user = "admin";
   house->app_ = std::make_unique<app::App>(
       house->tasks(), *house->counter_, *cluster, house->config_,
-      [driver](const model::LoadBalancerRef&) { return driver; }, Random::from_entropy());
+      [&driver](const model::LoadBalancerRef&) { return &driver; }, Random::from_entropy());
   const Instant begin = house->tasks().now();
   house->main_ = house->tasks().spawn("controller", [raw = house.get()](std::stop_token stop) {
     const Context context{.tasks = raw->tasks(), .stop = std::move(stop)};
     (void)app::serve(*raw->app_, raw->config_, context);
   });
   const Context context = house->patiently();
-  while (!house->app_->leading()) {
+  const net::Request question{.method = "GET", .url = "/readyz"};
+  while (house->app_->health().handle(question).status != 200) {
     if (!sleep_for(house->tasks(), std::chrono::milliseconds{1}, {}) || context.expired())
       return fail(Code::timeout, "the controller did not start");
   }
   house->took_ = house->tasks().now() - begin;
   return house;
+}
+
+Result<> House::wait_until_leading() {
+  const Context context = patiently();
+  while (!app_->leading()) {
+    if (!sleep_for(tasks(), std::chrono::milliseconds{1}, {}) || context.expired())
+      return fail(Code::timeout, "the controller does not lead");
+  }
+  return {};
 }
 
 House::~House() { main_.reset(); }

@@ -32,9 +32,8 @@ class CountingTransport final : public net::Transport {
 
 class House {
  public:
-  // `driver` null: the model. It outlives the house.
-  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig,
-                                             lb::Driver* driver = nullptr);
+  // Opens when it serves: webhooks are answered from synced caches. The driver outlives it.
+  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig, lb::Driver& driver);
   ~House();
 
   Tasks& tasks() { return session_.tasks; }
@@ -42,6 +41,8 @@ class House {
   app::App& app() { return *app_; }
   Context patiently() { return Context{.tasks = session_.tasks}.within(std::chrono::minutes{5}); }
   std::uint64_t writes() const { return counter_->writes(); }
+  // Until it leads: then controllers run.
+  Result<> wait_until_leading();
   Duration took_to_serve() const { return took_; }
 
   // The namespace "games", open for ports.
@@ -59,8 +60,6 @@ class House {
   Session session_;
   std::unique_ptr<net::CurlTransport> own_;
   std::unique_ptr<CountingTransport> counter_;
-  sim::lb::ModelProvider provider_;
-  std::unique_ptr<sim::lb::ModelDriver> model_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
   Duration took_{};
@@ -71,6 +70,12 @@ class House {
 wire::Value room(const std::string& name, const std::string& ask);
 // The AdmissionReview that kube-apiserver would send for it.
 std::string review_of(const wire::Value& pod);
+
+// A provider of load balancers that takes no time.
+struct Model {
+  sim::lb::ModelProvider provider{};
+  sim::lb::ModelDriver driver{provider};
+};
 
 double percentile(std::vector<double> values, double p);
 

@@ -134,18 +134,19 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
   return times;
 }
 
-Result<std::unique_ptr<House>> embedded_house(Environment& environment,
-                                              lb::Driver* driver = nullptr) {
+Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver) {
   Result<std::string> kubeconfig = environment.fresh_embedded_server();
   if (!kubeconfig) return pass(kubeconfig);
   Result<std::unique_ptr<House>> house = House::open(*kubeconfig, driver);
   if (!house) return house;
+  if (Result<> leads = (*house)->wait_until_leading(); !leads) return pass(leads);
   if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
   return house;
 }
 
 Result<std::vector<Line>> admission(Environment& environment) {
-  Result<std::unique_ptr<House>> house = embedded_house(environment);
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
   if (!house) return pass(house);
   std::vector<Line> lines;
   double calm = 0;
@@ -246,7 +247,7 @@ Result<std::vector<Line>> ready_one(Environment& environment) {
   constexpr int kRounds = 30;
   Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
   if (!edge) return pass(edge);
-  Result<std::unique_ptr<House>> house = embedded_house(environment, edge->get());
+  Result<std::unique_ptr<House>> house = embedded_house(environment, **edge);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_pool("rooms", 100); !made) return pass(made);
   std::vector<double> times;
@@ -289,7 +290,8 @@ Result<Line> ready_many(House& house, const std::string& name, const std::string
 }
 
 Result<std::vector<Line>> ready_thousands(Environment& environment) {
-  Result<std::unique_ptr<House>> house = embedded_house(environment);
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
   if (!house) return pass(house);
   std::vector<Line> lines;
   for (const int count : {1000, 10000}) {
@@ -304,7 +306,8 @@ Result<std::vector<Line>> ready_thousands(Environment& environment) {
 Result<std::vector<Line>> ready_real(Environment& environment) {
   Result<testing::ControlPlane*> cluster = environment.control_plane();
   if (!cluster) return pass(cluster);
-  Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path());
+  Model model;
+  Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path(), model.driver);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
   Result<Line> line = ready_many(**house, "ready-1000-real", "kube-apiserver, model driver", 1000);
@@ -325,7 +328,8 @@ Result<double> writes_of_one(House& house, const std::string& name, const std::s
 }
 
 Result<std::vector<Line>> writes_per_pod(Environment& environment) {
-  Result<std::unique_ptr<House>> house = embedded_house(environment);
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_pool("single", 10); !made) return pass(made);
   if (Result<> made = (*house)->create_pool("double", 10, "", {"lb-a", "lb-b"}); !made)
@@ -366,9 +370,10 @@ Result<double> bare_transfer(House& house) {
 
 Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::string& name,
                                      int listeners) {
+  Model model;
   double transfer = 0;
   {
-    Result<std::unique_ptr<House>> house = House::open(kubeconfig);
+    Result<std::unique_ptr<House>> house = House::open(kubeconfig, model.driver);
     if (!house) return pass(house);
     if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
     if (Result<> made = (*house)->need_pool("many", listeners); !made) return pass(made);
@@ -377,9 +382,10 @@ Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::s
     transfer = *took;
   }
   const double before = resident_megabytes();
-  Result<std::unique_ptr<House>> again = House::open(kubeconfig);
+  Result<std::unique_ptr<House>> again = House::open(kubeconfig, model.driver);
   if (!again) return pass(again);
   const double serving = to_seconds((*again)->took_to_serve());
+  if (Result<> leads = (*again)->wait_until_leading(); !leads) return pass(leads);
   (void)sleep_for((*again)->tasks(), std::chrono::seconds{3}, {});
   const auto written = static_cast<double>((*again)->writes());
   const double memory = resident_megabytes() - before;

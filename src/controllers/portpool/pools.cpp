@@ -217,6 +217,7 @@ void PoolController::survey_item(const api::PortPool& pool, const api::PortPoolI
     }
     // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
     if (claims::pool_of(*listener) != pool.meta.key()) {
+      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
       report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
                                    kube::get(listener->meta.labels, api::kOwnerKindKey),
                                    kube::get(listener->meta.labels, api::kOwnerNameKey));
