@@ -17,6 +17,7 @@ struct Config {
   // Where the lease and the Secret of the webhook's certificate live.
   std::string ns = "default";
   std::string identity;  // unique per process
+  std::string version = "dev";
   bool elect_leader = true;
 
   // Where we listen for the API server, and how it finds us there.
