@@ -66,6 +66,7 @@ Result<> run_controller(Flags flags) {
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
+  flags.config.version = BERTH_VERSION;
   app::App app(
       tasks, transport, *cluster, flags.config,
       [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {

@@ -47,6 +47,17 @@ kube::ResourceType type_of(const Value& document) {
           .namespaced = !wire::string_at(document, "/metadata/namespace").empty()};
 }
 
+// As kubectl does with a document that names none.
+Value in_a_namespace(Value document) {
+  const std::string_view kind = wire::string_at(document, "/kind");
+  const bool cluster_scoped = kind == "Namespace" || kind == "CustomResourceDefinition";
+  wire::Value* const metadata = wire::find(document, "/metadata");
+  if (cluster_scoped || !metadata || !metadata->is_object()) return document;
+  wire::Object& fields = metadata->get_object();
+  if (!fields.contains("namespace")) fields["namespace"] = "default";
+  return document;
+}
+
 }  // namespace
 
 class Playground::Impl {
@@ -228,7 +239,8 @@ kube::Client& Playground::client() { return impl_->client(); }
 Result<> Playground::create(const Context& context, std::string_view yaml) {
   Result<std::vector<Value>> documents = wire::parse_yaml_documents(yaml);
   if (!documents) return pass(documents);
-  for (const Value& document : *documents) {
+  for (Value& one : *documents) {
+    const Value document = in_a_namespace(std::move(one));
     const Result<Value> created = impl_->client().create(context, type_of(document), document);
     if (!created && created.error().code != Code::already_exists) return fail(created.error());
   }

@@ -5,6 +5,7 @@
 
 #include "api/decode.h"
 #include "api/keys.h"
+#include "controllers/portpool/failures.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
 
@@ -59,7 +60,11 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
       claimer_(claimer),
       events_(events),
       options_(std::move(options)),
-      controller_(tasks, {.name = "portbinding", .workers = kWorkers, .registry = registry},
+      controller_(tasks,
+                  {.name = "portbinding",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portbinding")},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch();
 }

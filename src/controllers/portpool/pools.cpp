@@ -9,6 +9,7 @@
 #include "api/walkers.h"
 #include "base/parallel.h"
 #include "controllers/portpool/events.h"
+#include "controllers/portpool/failures.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -96,7 +97,11 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
       courtesy_(courtesy),
       events_(events),
       defaults_(std::move(defaults)),
-      controller_(tasks, {.name = "portpool", .workers = kWorkers, .registry = registry},
+      controller_(tasks,
+                  {.name = "portpool",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portpool")},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch(controller_.queue());
 }
