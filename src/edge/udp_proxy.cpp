@@ -11,7 +11,9 @@ namespace {
 // Datagrams that go through one system call.
 constexpr std::size_t kBatch = 64;
 // The largest datagram, and a little, so that slots do not all fall on the same cache lines.
-constexpr std::size_t kSlot = (64u << 10) + 192;
+struct alignas(64) Slot {
+  std::array<char, (64u << 10) + 192> bytes;
+};
 // Batches of one socket before the others have their turn.
 constexpr int kBatchesPerRound = 4;
 
@@ -20,12 +22,12 @@ constexpr int kBatchesPerRound = 4;
 // Datagrams in memory, and the headers with which the kernel reads and writes them.
 struct UdpProxy::Batch {
   Batch() {
-    for (std::size_t i = 0; i < kBatch; ++i) vectors[i].iov_base = memory.get() + i * kSlot;
+    for (std::size_t i = 0; i < kBatch; ++i) vectors[i].iov_base = slots[i].bytes.data();
   }
   // Slots from `first` on, ready to be filled.
   mmsghdr* to_receive(std::size_t first, bool with_names) {
     for (std::size_t i = first; i < kBatch; ++i) {
-      vectors[i].iov_len = kSlot;
+      vectors[i].iov_len = sizeof(Slot);
       messages[i] = {};
       messages[i].msg_hdr.msg_iov = &vectors[i];
       messages[i].msg_hdr.msg_iovlen = 1;
@@ -37,7 +39,7 @@ struct UdpProxy::Batch {
   }
   std::size_t length(std::size_t i) const { return messages[i].msg_len; }
 
-  const std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(kBatch * kSlot);
+  const std::unique_ptr<Slot[]> slots = std::make_unique_for_overwrite<Slot[]>(kBatch);
   std::array<mmsghdr, kBatch> messages{};
   std::array<iovec, kBatch> vectors{};
   std::array<SocketAddress, kBatch> names{};
