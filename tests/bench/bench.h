@@ -83,7 +83,12 @@ std::vector<Bench> sync_benches();
 std::vector<Bench> local_benches();
 std::vector<Bench> kubesim_benches();
 std::vector<Bench> pool_benches();
+std::vector<Bench> edge_benches();
 std::vector<Bench> stage_benches();
+
+// Runs an edge load balancer on 127.0.0.1 until SIGTERM: `--child edge --resource tcp|udp --expect
+// PORT`.
+Result<> serve_edge(const std::string& protocol, int port);
 
 // Runs an embedded API server until SIGTERM: `--child serve`.
 Result<> serve_embedded(const std::string& kubeconfig_path);

@@ -73,6 +73,7 @@ std::vector<Bench> all_benches() {
   for (Bench& bench : sync_benches()) all.push_back(std::move(bench));
   for (Bench& bench : kubesim_benches()) all.push_back(std::move(bench));
   for (Bench& bench : pool_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   for (Bench& bench : stage_benches()) all.push_back(std::move(bench));
   return all;
 }
@@ -93,9 +94,10 @@ int main(int argc, char** argv) {
   app.footer("Example:\n  make bench NAME=sync-pods");
   CLI11_PARSE(app, argc, argv);
   if (flags.child.empty()) return bench::run_benches(flags, argv[0]);
-  const Result<> ran = flags.child == "serve" ? bench::serve_embedded(flags.kubeconfig)
-                                              : bench::run_child(flags.child, flags.resource,
-                                                                 flags.kubeconfig, flags.expect);
+  const Result<> ran = flags.child == "edge"    ? bench::serve_edge(flags.resource, flags.expect)
+                       : flags.child == "serve" ? bench::serve_embedded(flags.kubeconfig)
+                                                : bench::run_child(flags.child, flags.resource,
+                                                                   flags.kubeconfig, flags.expect);
   if (!ran) std::fprintf(stderr, "berth-bench: %s\n", ran.error().to_string().c_str());
   return ran ? 0 : 1;
 }
