@@ -58,7 +58,8 @@ Claim moved(Claim claim, SlotState state, WallTime now) {
 
 // What a slot becomes from which nothing leads anywhere.
 std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
-  if (claim.keep > Duration::zero()) {
+  // A Pod that never had a name has none to come back under.
+  if (claim.keep > Duration::zero() && !claim.pod_name.empty()) {
     claim = moved(std::move(claim), kept, now);
     claim.until = now + claim.keep;
     return claim;
