@@ -318,7 +318,8 @@ Result<std::vector<Line>> ready_real(Environment& environment) {
 
 // Writes from admission to Ready of one Pod, and none after it.
 Result<double> writes_of_one(House& house, const std::string& name, const std::string& ask) {
-  (void)sleep_for(house.tasks(), std::chrono::seconds{1}, {});
+  // What the pool's creation still writes is over by then.
+  (void)sleep_for(house.tasks(), std::chrono::seconds{4}, {});
   const std::uint64_t before = house.writes();
   if (Result<> made = create_rooms_of(house, name, ask, 1); !made) return pass(made);
   Result<double> took = until_ready(house, name, 1);

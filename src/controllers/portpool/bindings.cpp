@@ -256,6 +256,10 @@ Result<> BindingController::write_note(const Context& context, const kube::Pod& 
       client_.patch(context, kube::types::kPod, pod.meta.key(), kube::PatchType::strategic, patch,
                     {.subresource = "status"});
   if (!written) return fail(written.error());
+  // Otherwise the next round, which our own writes bring, would tell it once more.
+  const auto version =
+      kube::parse_resource_version(wire::string_at(*written, "/metadata/resourceVersion"));
+  if (version) controller_.queue().park(pod.meta.key(), caches_.pods, *version);
   return {};
 }
 
