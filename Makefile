@@ -23,7 +23,7 @@ build: setup ## the binary, at build/berth
 run: build ## start the playground
 	@build/berth playground
 
-demo: build ## the first room, unattended: exits 0 when the echo came back
+demo: build ## rooms get addresses and keep them, unattended: exits 0 when every echo came back
 	@build/berth demo
 
 test: setup ## build and run all tests

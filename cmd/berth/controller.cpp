@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "command.h"
-#include "edge/tcp_forwarder.h"
+#include "edge/driver.h"
 #include "environment.h"
 #include "net/curl_transport.h"
 
@@ -22,6 +22,32 @@ struct Flags {
   app::Config config;
 };
 
+CLI::Option* add_seconds(CLI::App& command, const std::string& name, Duration& value,
+                         const std::string& help) {
+  return command
+      .add_option_function<double>(
+          name,
+          [&value](double seconds) {
+            value = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
+          },
+          help)
+      ->check(CLI::Range(0.1, 3600.0));
+}
+
+void add_times(CLI::App& command, Flags& flags) {
+  app::Config& config = flags.config;
+  add_seconds(command, "--lease-seconds", config.lease_duration,
+              "How long others wait for a leader that is silent; 15 by default.");
+  add_seconds(command, "--renew-deadline-seconds", config.renew_deadline,
+              "When a leader that cannot renew its lease gives up; 10 by default.");
+  add_seconds(command, "--lease-retry-seconds", config.lease_retry_period,
+              "Between two looks at the lease; 2 by default.");
+  add_seconds(command, "--quarantine-seconds", config.quarantine,
+              "How long a port rests between two Pods; 10 by default.");
+  // Hidden: see app/config.h.
+  add_seconds(command, "--claim-lifetime-seconds", config.claim_lifetime, "For tests.")->group("");
+}
+
 Result<> run_controller(Flags flags) {
   if (flags.log_level == "debug") set_log_level(LogLevel::debug);
   if (!flags.host_ports.empty()) {
@@ -35,15 +61,23 @@ Result<> run_controller(Flags flags) {
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
       kube::load_config(config_source(flags.kubeconfig, flags.context));
   if (!cluster) return pass(cluster);
-  Result<std::unique_ptr<edge::TcpForwarder>> edge = edge::TcpForwarder::start();
+  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
-  app::App app(tasks, transport, *cluster, flags.config, **edge, Random::from_entropy());
+  flags.config.version = BERTH_VERSION;
+  app::App app(
+      tasks, transport, *cluster, flags.config,
+      [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
+        return lb.provider == model::Provider::edge ? edge->get() : nullptr;
+      },
+      Random::from_entropy());
   const Context context{.tasks = tasks, .stop = stop.get_token()};
-  return app::serve(app, flags.config, context, [](const app::Endpoints& endpoints) {
-    log_info("listening", {{"webhooks", endpoints.webhooks}, {"ops", endpoints.ops}});
+  return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
+    log_info("listening", {{"webhooks", endpoints.webhooks},
+                           {"ops", endpoints.ops},
+                           {"identity", flags.config.identity}});
   });
 }
 
@@ -62,6 +96,8 @@ void add_controller(CLI::App& root, Run& run) {
                       "Address to listen on for webhooks.");
   command->add_option("--webhook-port", flags->config.webhook_port,
                       "Port to listen on for webhooks; 0 for any.");
+  command->add_flag("--share-webhook-port", flags->config.share_webhook_port,
+                    "Let several replicas on this machine listen on the same webhook port.");
   command->add_option(
       "--webhook-service", flags->config.webhook_service,
       "Service through which the API server calls us; without it, the address above.");
@@ -78,6 +114,7 @@ void add_controller(CLI::App& root, Run& run) {
                       "20000-29999 by default.");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
                     "Elect a leader among replicas.");
+  add_times(*command, *flags);
   command->add_option("--log-level", flags->log_level, "info or debug.")
       ->check(CLI::IsMember({"info", "debug"}));
   set_example(*command, "berth controller --kubeconfig ~/.kube/config --user admin");

@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/decode.h"
-#include "api/pod_ports.h"
-#include "crypto/digest.h"
+#include "admission/pod_patch.h"
 
 namespace berth::admission {
 namespace {
@@ -23,235 +21,208 @@ constexpr Duration kUnknownPoolWait = std::chrono::seconds{2};
 constexpr Duration kFillingPoolWait = std::chrono::seconds{6};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
-std::string_view annotation(const Value& pod, std::string_view key) {
-  return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
+// With generateName a Pod has no name yet.
+std::string own_name(const AdmissionRequest& request) {
+  const std::string_view name = wire::string_at(request.object, "/metadata/name");
+  return name.empty() ? request.name : std::string(name);
 }
 
-// One port that a Pod wants with one protocol.
-struct WantedPort {
-  kube::ObjectKey pool{};
-  model::Protocol protocol = model::Protocol::tcp;
-  model::Port container_port = 0;
-  bool host_port = false;
-};
-
-// The declaration of a container's port, by name or by number; null when there is none.
-const Value* declared_port(const Value& pod, const api::PortRequest& wanted) {
-  const Array* containers = wire::array_at(pod, "/spec/containers");
-  for (std::size_t i = 0; containers && i < containers->size(); ++i) {
-    const Array* ports = wire::array_at((*containers)[i], "/ports");
-    for (std::size_t j = 0; ports && j < ports->size(); ++j) {
-      const Value& declared = (*ports)[j];
-      const bool same = wanted.port_name.empty()
-                            ? wire::int_at(declared, "/containerPort") == wanted.port
-                            : wire::string_at(declared, "/name") == wanted.port_name;
-      if (same) return &declared;
-    }
-  }
-  return nullptr;
-}
-
-Result<std::vector<WantedPort>> requests_of(const AdmissionRequest& request) {
-  Result<std::vector<api::PortRequest>> wanted =
-      api::parse_port_requests(annotation(request.object, api::kPortsAnnotation), request.ns);
-  if (!wanted) return fail(std::move(wanted.error()).about(request.describe()));
-  std::vector<WantedPort> out;
-  for (const api::PortRequest& port : *wanted) {
-    const Value* declared = declared_port(request.object, port);
-    if (!declared) {
-      return fail(error_of(Code::invalid, "no container declares port {}",
-                           port.port_name.empty() ? std::to_string(port.port) : port.port_name)
-                      .about(request.describe())
-                      .at(fmt::format("metadata.annotations[{}]", api::kPortsAnnotation))
-                      .with_hint("add it to spec.containers[].ports"));
-    }
-    std::vector<model::Protocol> protocols = port.protocols;
-    if (protocols.empty()) {
-      const bool udp = wire::string_at(*declared, "/protocol") == "UDP";
-      protocols = {udp ? model::Protocol::udp : model::Protocol::tcp};
-    }
-    const auto number =
-        static_cast<model::Port>(wire::int_at(*declared, "/containerPort").value_or(0));
-    for (const model::Protocol protocol : protocols)
-      out.push_back({port.pool, protocol, number, port.host_port});
-  }
-  return out;
-}
-
-std::string controller_uid(const Value& pod) {
-  const Array* owners = wire::array_at(pod, "/metadata/ownerReferences");
-  for (const Value& owner : owners ? *owners : Array{}) {
-    if (wire::bool_at(owner, "/controller").value_or(false))
-      return std::string(wire::string_at(owner, "/uid"));
-  }
-  return {};
-}
-
-ledger::Claim new_claim(const AdmissionRequest& request, std::string token, WallTime now) {
+ledger::Claim new_claim(const AdmissionRequest& request, const PortWishes& wishes,
+                        std::string token, WallTime now) {
   return {.token = std::move(token),
           .ns = request.ns,
+          .pod_name = own_name(request),
           .owner_uid = controller_uid(request.object),
-          .request =
-              crypto::sha256_hex(annotation(request.object, api::kPortsAnnotation)).substr(0, 16),
-          .since = now};
-}
-
-// Adds to a map that may be missing: the whole map is written then.
-void put_entries(const Value& pod, std::string_view map, const Object& entries, Array& patch) {
-  const std::string path = fmt::format("/metadata/{}", map);
-  if (!wire::object_at(pod, path)) {
-    patch.push_back(Object{{"op", "add"}, {"path", path}, {"value", entries}});
-    return;
-  }
-  for (const auto& entry : entries) {
-    patch.push_back(Object{{"op", "add"},
-                           {"path", path + "/" + wire::escape_pointer_step(entry.key())},
-                           {"value", entry.value()}});
-  }
+          .request = wishes.hash,
+          .since = now,
+          .keep = wishes.keep};
 }
 
 // BCS_PORTPOOL_PORT_VIPLIST_TCP_8000=1.2.3.4:31000 in every container.
-void put_environment(const Value& pod, const std::vector<api::PortBindingItem>& bindings,
-                     Array& patch) {
+Array variables_for(const std::vector<api::PortBindingItem>& entries) {
   Array variables;
-  for (const api::PortBindingItem& b : bindings) {
-    variables.push_back(Object{
-        {"name", fmt::format("BCS_PORTPOOL_PORT_VIPLIST_{}_{}", b.protocol, b.rs_start_port)},
-        {"value", api::public_address(b)}});
+  for (const api::PortBindingItem& entry : entries) {
+    variables.push_back(plain_variable(
+        fmt::format("BCS_PORTPOOL_PORT_VIPLIST_{}_{}", entry.protocol, entry.rs_start_port),
+        api::public_address(entry)));
   }
-  for (const std::string_view list : {"initContainers", "containers"}) {
-    const Array* containers = wire::array_at(pod, fmt::format("/spec/{}", list));
-    for (std::size_t i = 0; containers && i < containers->size(); ++i) {
-      const std::string path = fmt::format("/spec/{}/{}/env", list, i);
-      if (!wire::array_at(pod, path)) {
-        patch.push_back(Object{{"op", "add"}, {"path", path}, {"value", variables}});
-        continue;
-      }
-      for (const Value& variable : variables) {
-        patch.push_back(Object{{"op", "add"}, {"path", path + "/-"}, {"value", variable}});
-      }
-    }
-  }
+  return variables;
 }
 
-AdmissionAnswer tell_pod(const Value& pod, const std::string& token,
-                         const std::vector<api::PortBindingItem>& bindings) {
-  AdmissionAnswer answer;
-  put_entries(pod, "labels", Object{{ledger::kTokenLabel, token}}, answer.patch);
-  put_entries(pod, "annotations",
-              Object{{api::kPoolBindingsAnnotation, api::encode_pool_bindings(bindings)},
-                     {api::kBindStatusAnnotation, api::kNotReady}},
-              answer.patch);
-  put_environment(pod, bindings, answer.patch);
-  return answer;
+void add_gate(Value& pod) {
+  Value& spec = pod.as_object()["spec"];
+  Value& gates = spec.as_object()["readinessGates"];
+  if (!gates.is_array()) gates = Array{};
+  for (const Value& gate : gates.get_array())
+    if (wire::string_at(gate, "/conditionType") == api::kPortsReadyCondition) return;
+  gates.get_array().push_back(Object{{"conditionType", api::kPortsReadyCondition}});
 }
 
-api::PortBindingItem binding_of(const WantedPort& request, const claims::Slot& slot,
-                                std::string address) {
-  return {.pool_name = request.pool.name,
-          .pool_namespace = request.pool.ns,
-          .load_balancer_ids = {slot.load_balancer_id},
-          .pool_item_load_balancers = {{.id = slot.load_balancer_id, .ips = {std::move(address)}}},
-          .pool_item_name = slot.item,
-          .protocol = std::string(model::to_string(request.protocol)),
-          .start_port = slot.port,
-          .rs_start_port = request.container_port,
-          .host_port = request.host_port};
+// What the Pod is told, on a copy of it.
+Value told(Value pod, const PortWishes& wishes, const std::vector<api::PortBindingItem>& entries) {
+  set_variables(pod, variables_for(entries));
+  if (wishes.wants_gate) add_gate(pod);
+  return pod;
 }
 
-}  // namespace
-
-Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionRequest& request) {
-  const std::string_view wanted = annotation(request.object, api::kPortPoolsAnnotation);
-  if (request.operation != "CREATE" || !request.subresource.empty() || wanted == "false")
-    return AdmissionAnswer{};
-  // Called again after another webhook changed the Pod: it has its ports.
-  const std::string_view carried = wire::string_at(
-      request.object, "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel));
-  if (!carried.empty() &&
-      claimer_.is_recent_claim(carried, request.ns, context.tasks.wall_time())) {
-    return AdmissionAnswer{};
-  }
-  const Result<std::vector<WantedPort>> ports = requests_of(request);
-  if (!ports) return fail(ports.error());
-
-  const std::string token = make_token_();
-  std::vector<claims::SlotRequest> slots;
-  for (const WantedPort& port : *ports) slots.push_back({port.pool, port.protocol});
-  std::vector<claims::Slot> given;
-  if (request.dry_run) {
-    for (const claims::SlotRequest& slot : slots) {
-      Result<claims::Slot> shown = claimer_.peek(slot);
-      if (!shown) return fail(std::move(shown.error()));
-      given.push_back(std::move(*shown));
-    }
-  } else {
-    Result<std::vector<claims::Slot>> taken =
-        claim(context, slots, new_claim(request, token, context.tasks.wall_time()));
-    if (!taken) return pass(taken);
-    given = std::move(*taken);
-  }
-
-  std::vector<api::PortBindingItem> bindings;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    bindings.push_back(
-        binding_of((*ports)[i], given[i], forwarder_.address_of(given[i].load_balancer_id)));
-  }
-  AdmissionAnswer answer = tell_pod(request.object, token, bindings);
-  for (const api::PortBindingItem& b : bindings) {
-    answer.warnings.push_back(fmt::format("{} port {} is reached at {}{}", b.protocol,
-                                          b.rs_start_port, api::public_address(b),
+AdmissionAnswer answer_for(const AdmissionRequest& request, const PortWishes& wishes,
+                           const std::string& token,
+                           const std::vector<api::PortBindingItem>& entries) {
+  Value pod = told(request.object, wishes, entries);
+  set_label(pod, ledger::kTokenLabel, token);
+  set_annotation(pod, api::kPoolBindingsAnnotation, api::encode_pool_bindings(entries));
+  set_annotation(pod, api::kBindStatusAnnotation, api::kNotReady);
+  AdmissionAnswer answer{.patch = patch_between(request.object, pod)};
+  for (const api::PortBindingItem& entry : entries) {
+    answer.warnings.push_back(fmt::format("{} port {} is reached at {}{}", entry.protocol,
+                                          entry.rs_start_port, api::public_address(entry),
                                           request.dry_run ? " (dry run: not reserved)" : ""));
   }
   return answer;
 }
 
+// Called again because another webhook changed the Pod: it has its ports, but containers that came
+// in between do not know them.
+AdmissionAnswer answer_again(const AdmissionRequest& request, const PortWishes& wishes) {
+  const Result<std::vector<api::PortBindingItem>> entries =
+      api::decode_pool_bindings(annotation_of(request.object, api::kPoolBindingsAnnotation));
+  if (!entries) return {};
+  return {.patch = patch_between(request.object, told(request.object, wishes, *entries))};
+}
+
+const api::PortPoolItemStatus* item_of(const api::PortPool& pool, const std::string& name) {
+  const auto it =
+      std::ranges::find(pool.status.pool_items, name, &api::PortPoolItemStatus::item_name);
+  return it == pool.status.pool_items.end() ? nullptr : &*it;
+}
+
+bool has_addresses(const api::PortPoolItemStatus& item) {
+  return !item.pool_item_load_balancers.empty() &&
+         std::ranges::all_of(item.pool_item_load_balancers, [](const auto& lb) {
+           return !lb.ips.empty() || !lb.dns_name.empty();
+         });
+}
+
+void add_entries(const PortWish& wish, const claims::TakenSlot& slot,
+                 const api::PortPoolItemStatus& item, std::vector<api::PortBindingItem>& out) {
+  for (const model::Protocol protocol : wish.slot.protocols) {
+    out.push_back({.pool_name = wish.slot.pool.name,
+                   .pool_namespace = wish.slot.pool.ns,
+                   .load_balancer_ids = item.load_balancer_ids,
+                   .pool_item_load_balancers = item.pool_item_load_balancers,
+                   .pool_item_name = item.item_name,
+                   .protocol = std::string(model::to_string(protocol)),
+                   .start_port = slot.ports.first,
+                   .end_port = slot.ports.size() > 1 ? slot.ports.last : 0,
+                   .rs_start_port = wish.container_port,
+                   .host_port = wish.host_port,
+                   .external = item.external});
+  }
+}
+
+}  // namespace
+
+Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionRequest& request) {
+  const bool asked = has_annotation(request.object, api::kPortPoolsAnnotation) &&
+                     annotation_of(request.object, api::kPortPoolsAnnotation) != "false";
+  if (request.operation != "CREATE" || !request.subresource.empty() || !asked)
+    return AdmissionAnswer{};
+  const Result<PortWishes> wishes = wishes_of(request);
+  if (!wishes) return fail(wishes.error());
+  if (was_answered_just_now(context, request, *wishes)) return answer_again(request, *wishes);
+
+  const std::string token = make_token_();
+  const ledger::Claim claim = new_claim(request, *wishes, token, context.tasks.wall_time());
+  Result<Entries> entries =
+      request.dry_run ? show(*wishes) : take(context, request, *wishes, claim);
+  if (!entries) return pass(entries);
+  return answer_for(request, *wishes, token, *entries);
+}
+
+// A token that arrives with a Pod is honoured only so. Otherwise it came with a copied manifest.
+bool PodPorts::was_answered_just_now(const Context& context, const AdmissionRequest& request,
+                                     const PortWishes& wishes) const {
+  const std::string_view token = label_of(request.object, ledger::kTokenLabel);
+  return !token.empty() &&
+         claimer_.is_recent_claim(token, request.ns, wishes.hash, context.tasks.wall_time());
+}
+
 // A pool that was created a moment ago, by the same `kubectl apply` as the Pod, has its first ports
 // soon: refusing the Pod would cost its creator a retry, and a bare Pod has nobody to retry.
-Result<std::vector<claims::Slot>> PodPorts::claim(const Context& context,
-                                                  const std::vector<claims::SlotRequest>& slots,
-                                                  const ledger::Claim& claim) {
+Result<PodPorts::Entries> PodPorts::take(const Context& context, const AdmissionRequest& request,
+                                         const PortWishes& wishes, const ledger::Claim& claim) {
   const Instant begin = context.tasks.now();
   for (;;) {
-    Result<std::vector<claims::Slot>> taken = claimer_.claim_all(context, slots, claim);
-    if (taken || taken.error().code != Code::exhausted) return taken;
-    if (!is_worth_waiting(slots, context.tasks.now() - begin)) {
-      if (is_filling(slots)) taken.error().hint = "the pool is being filled: try again in a moment";
-      return taken;
+    Result<Entries> entries = take_once(context, wishes, claim);
+    if (entries || entries.error().code != Code::exhausted) return entries;
+    if (!is_worth_waiting(wishes, context.tasks.now() - begin)) {
+      std::vector<kube::ObjectKey> pools;
+      for (const PortWish& wish : wishes.ports) pools.push_back(wish.slot.pool);
+      on_refused_(request.object, request.ns, pools);
+      return entries;
     }
     (void)sleep_for(context.tasks, kLookAgain, context.stop);
-    if (context.expired()) return taken;
+    if (context.expired()) return entries;
   }
 }
 
-bool PodPorts::is_filling(const std::vector<claims::SlotRequest>& slots) const {
-  return std::ranges::any_of(slots, [&](const claims::SlotRequest& slot) {
-    return state_of_pool_(slot.pool) == PoolState::filling;
-  });
-}
-
-bool PodPorts::is_worth_waiting(const std::vector<claims::SlotRequest>& slots,
-                                Duration waited) const {
-  return std::ranges::any_of(slots, [&](const claims::SlotRequest& slot) {
-    const PoolState state = state_of_pool_(slot.pool);
-    if (state == PoolState::unknown) return waited < kUnknownPoolWait;
-    return state == PoolState::filling && waited < kFillingPoolWait;
-  });
-}
-
-Result<AdmissionAnswer> validate_port_pool(const AdmissionRequest& request) {
-  Result<api::PortPool> pool = api::decode_incoming_port_pool(request.object);
-  if (!pool) return fail(std::move(pool.error()).about(request.describe()));
-  Result<> valid;
-  if (request.operation == "UPDATE") {
-    Result<api::PortPool> before = api::decode_incoming_port_pool(request.old_object);
-    if (!before) return fail(std::move(before.error()).about(request.describe()));
-    valid = api::validate_update(*before, *pool);
-  } else {
-    valid = api::validate(*pool);
+Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
+                                              const ledger::Claim& claim) {
+  const claims::Courtesy::Guest guest(courtesy_);
+  std::vector<claims::TakenSlot> taken;
+  if (!claim.pod_name.empty()) {
+    Result<std::vector<claims::TakenSlot>> back =
+        claimer_.take_back(context, claim.pod_name, wishes.slots(), claim);
+    if (!back) return pass(back);
+    taken = std::move(*back);
   }
-  if (!valid) return pass(valid);
-  return AdmissionAnswer{};
+  if (taken.empty()) {
+    Result<std::vector<claims::TakenSlot>> fresh =
+        claimer_.claim_all(context, wishes.slots(), claim);
+    if (!fresh) return pass(fresh);
+    taken = std::move(*fresh);
+  }
+  Result<Entries> entries = entries_for(wishes, taken);
+  // Past the deadline the answer counts no more: what was taken is given back.
+  if (entries && context.expired()) entries = fail(context.end_error());
+  if (!entries) claimer_.give_back(context, taken);
+  return entries;
+}
+
+Result<PodPorts::Entries> PodPorts::show(const PortWishes& wishes) {
+  std::vector<claims::TakenSlot> slots;
+  for (const PortWish& wish : wishes.ports) {
+    Result<claims::TakenSlot> slot = claimer_.peek(wish.slot);
+    if (!slot) return pass(slot);
+    slots.push_back(std::move(*slot));
+  }
+  return entries_for(wishes, slots);
+}
+
+Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
+                                                const std::vector<claims::TakenSlot>& slots) const {
+  Entries entries;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    const PortWish& wish = wishes.ports[i];
+    const auto pool = pools_.get(wish.slot.pool);
+    const api::PortPoolItemStatus* const item = pool ? item_of(*pool, slots[i].item) : nullptr;
+    if (!item || !has_addresses(*item)) {
+      return fail(
+          error_of(Code::exhausted, "the addresses of item {} are not known yet", slots[i].item)
+              .about("PortPool " + wish.slot.pool.to_string())
+              .with_hint("see the item's message in the pool's status"));
+    }
+    add_entries(wish, slots[i], *item, entries);
+  }
+  return entries;
+}
+
+bool PodPorts::is_worth_waiting(const PortWishes& wishes, Duration waited) const {
+  return std::ranges::any_of(wishes.ports, [&](const PortWish& wish) {
+    const auto pool = pools_.get(wish.slot.pool);
+    if (!pool) return waited < kUnknownPoolWait;
+    return pool->status.status != api::kReady && waited < kFillingPoolWait;
+  });
 }
 
 }  // namespace berth::admission

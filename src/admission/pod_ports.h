@@ -1,5 +1,4 @@
-// Gives a Pod its ports while it is being created: claims slots, and tells the Pod about them. Also
-// validates PortPools.
+// Gives a Pod its ports while it is being created: claims slots, and tells the Pod about them.
 //
 // Runs on every replica. The claim is written before the answer; if the Pod is refused later on its
 // way, the claim is freed when its lifetime is over.
@@ -7,42 +6,50 @@
 
 #include <functional>
 
+#include "admission/port_wishes.h"
 #include "claims/claimer.h"
+#include "claims/courtesy.h"
 #include "kube/admission/router.h"
-#include "lb/forwarder.h"
 
 namespace berth::admission {
 
 class PodPorts {
  public:
   using MakeToken = std::function<std::string()>;
-  // How far a pool is, as this replica's cache knows it.
-  enum class PoolState : std::uint8_t { unknown, filling, ready };
-  using StateOfPool = std::function<PoolState(const kube::ObjectKey& pool)>;
+  // A Pod that a controller made was refused because these pools are full.
+  using OnRefused = std::function<void(const wire::Value& pod, const std::string& ns,
+                                       const std::vector<kube::ObjectKey>& pools)>;
 
-  PodPorts(claims::Claimer& claimer, lb::Forwarder& forwarder, StateOfPool state_of_pool,
-           MakeToken make_token)
+  PodPorts(claims::Claimer& claimer, claims::Courtesy& courtesy, const claims::PoolStore& pools,
+           MakeToken make_token, OnRefused on_refused)
       : claimer_(claimer),
-        forwarder_(forwarder),
-        state_of_pool_(std::move(state_of_pool)),
-        make_token_(std::move(make_token)) {}
+        courtesy_(courtesy),
+        pools_(pools),
+        make_token_(std::move(make_token)),
+        on_refused_(std::move(on_refused)) {}
 
   Result<kube::AdmissionAnswer> admit(const Context& context,
                                       const kube::AdmissionRequest& request);
 
  private:
-  Result<std::vector<claims::Slot>> claim(const Context& context,
-                                          const std::vector<claims::SlotRequest>& slots,
-                                          const ledger::Claim& claim);
-  bool is_filling(const std::vector<claims::SlotRequest>& slots) const;
-  bool is_worth_waiting(const std::vector<claims::SlotRequest>& slots, Duration waited) const;
+  using Entries = std::vector<api::PortBindingItem>;
+
+  Result<Entries> take(const Context& context, const kube::AdmissionRequest& request,
+                       const PortWishes& wishes, const ledger::Claim& claim);
+  Result<Entries> take_once(const Context& context, const PortWishes& wishes,
+                            const ledger::Claim& claim);
+  Result<Entries> show(const PortWishes& wishes);
+  Result<Entries> entries_for(const PortWishes& wishes,
+                              const std::vector<claims::TakenSlot>& slots) const;
+  bool is_worth_waiting(const PortWishes& wishes, Duration waited) const;
+  bool was_answered_just_now(const Context& context, const kube::AdmissionRequest& request,
+                             const PortWishes& wishes) const;
 
   claims::Claimer& claimer_;
-  lb::Forwarder& forwarder_;
-  const StateOfPool state_of_pool_;
+  claims::Courtesy& courtesy_;
+  const claims::PoolStore& pools_;
   const MakeToken make_token_;
+  const OnRefused on_refused_;
 };
-
-Result<kube::AdmissionAnswer> validate_port_pool(const kube::AdmissionRequest& request);
 
 }  // namespace berth::admission

@@ -125,6 +125,17 @@ TEST(PoolBindings, EveryFieldStandsInItsPlace) {
   EXPECT_EQ(ports_of(item), (model::PortRange{100, 104}));
 }
 
+TEST(PoolBindings, PartsThatAreKeptAsTheyAreAreEqualInAnySpelling) {
+  const auto read = [](std::string_view check) {
+    return decode_pool_bindings(fmt::format(
+        R"([{{"protocol":"TCP","startPort":1,"rsStartPort":1,"uptimeCheck":{}}}])", check));
+  };
+  const auto one = read("{\"a\\u0008\": 1.0}");
+  const auto other = read("{ \"a\\b\":1 }");
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(*one, *other);
+}
+
 TEST(PoolBindings, GarbageIsAnErrorThatNamesTheAnnotation) {
   for (const char* bad :
        {"", "{}", "[{}]", "[{\"protocol\":\"X\"}]", "nonsense", "[1]", "[],\"x\":[]",

@@ -216,7 +216,7 @@ TEST(Listener, NamesAreThoseOfUpstreamMadeValid) {
       pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Protocol::udp, {31000, 31004}),
       "lb-00001-udp-31000-31004");
   EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Protocol::udp, {1, 1}),
-            "edge-demo-udp-1");
+            "demo-udp-1");
 }
 
 }  // namespace

@@ -26,7 +26,10 @@ const Field* find_field(std::span<const Field> fields, std::string_view name) {
 
 void decode_json(Json& out, wire::JsonNode json) {
   if (json.is_object()) {
-    out.text = std::string(json.raw());
+    // In one spelling, so that equal objects are equal texts.
+    const std::string_view raw = json.raw();
+    const Result<Value> value = wire::parse_json(raw);
+    out.text = value ? wire::to_json(*value) : std::string(raw);
   } else {
     json.fields([](std::string_view, wire::JsonNode) {});  // makes it the document's error
   }

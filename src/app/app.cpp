@@ -2,12 +2,22 @@
 
 #include "admission/host_ports.h"
 #include "admission/pod_ports.h"
+#include "admission/port_pools.h"
+#include "admission/refusal_event.h"
+#include "admission/refused_owners.h"
 #include "api/decode.h"
+#include "app/pool_metrics.h"
 #include "base/encoding.h"
 #include "base/log.h"
 #include "claims/claimer.h"
+#include "claims/grantor.h"
 #include "controllers/install/reconcile.h"
-#include "controllers/portpool/reconcile.h"
+#include "controllers/listener/reconcile.h"
+#include "controllers/loadbalancer/reconcile.h"
+#include "controllers/portpool/bindings.h"
+#include "controllers/portpool/pod_index.h"
+#include "controllers/portpool/pools.h"
+#include "controllers/portpool/sweep.h"
 #include "kube/admission/router.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/pod.h"
@@ -35,8 +45,9 @@ class TokenSource {
 kube::Projection<kube::Pod> pods_projection() {
   return kube::pod_projection(
       {.labels = kube::KeyFilter::only({std::string(ledger::kTokenLabel)}),
-       .annotations = kube::KeyFilter::only(
-           {std::string(api::kPoolBindingsAnnotation), std::string(api::kBindStatusAnnotation)}),
+       .annotations = kube::KeyFilter::only({std::string(api::kPoolBindingsAnnotation),
+                                             std::string(api::kBindStatusAnnotation),
+                                             std::string(api::kKeepDurationAnnotation)}),
        .owners = false});
 }
 
@@ -55,7 +66,7 @@ kube::CertificateKeeperOptions keeper_options(const Config& config) {
 
 struct App::Parts {
   Parts(Tasks& t, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-        Config c, lb::Forwarder& forwarder, Random random)
+        Config c, engine::Engine::DriverOf driver_of, Random random)
       : tasks(t),
         config(std::move(c)),
         client(transport, std::move(cluster), {.registry = &registry}),
@@ -63,49 +74,119 @@ struct App::Parts {
         pools(tasks, client, api::port_pool_projection(), random.fork(), {.registry = &registry}),
         listeners(tasks, client, api::listener_projection(), random.fork(),
                   {.registry = &registry}),
+        balancers(tasks, client, api::load_balancer_projection(), random.fork(),
+                  {.registry = &registry}),
+        bindings(tasks, client, api::port_binding_projection(), random.fork(),
+                 {.registry = &registry}),
+        slots(listeners.store(), pools.store(), config.load_balancers),
         tokens(random.fork()),
-        claimer(client, listeners.store(), random.fork()),
+        claimer(client, listeners.store(), slots, random.fork(),
+                {.lowest_first = [this] { return manager.leading(); },
+                 .defaults = config.load_balancers}),
+        grantor(client, balancers.store()),
+        refused(tasks, client, &registry),
         pod_ports(
-            claimer, forwarder, [this](const kube::ObjectKey& pool) { return state_of(pool); },
-            [this] { return tokens.next(); }),
+            claimer, courtesy, pools.store(), [this] { return tokens.next(); },
+            [this](const wire::Value& pod, const std::string& ns,
+                   const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
+        port_pool_gate(listeners.store(), config.load_balancers),
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
-        elector(client, {.ns = config.ns, .identity = config.identity, .registry = &registry},
+        elector(client,
+                {.ns = config.ns,
+                 .identity = config.identity,
+                 .lease_duration = config.lease_duration,
+                 .renew_deadline = config.renew_deadline,
+                 .retry_period = config.lease_retry_period,
+                 .registry = &registry},
                 random.fork()),
         installer(
             tasks, client, {.webhooks = {}, .identity = config.user},
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        port_pools(
-            tasks, client, {pools.store(), listeners.store(), pods.store()}, claimer, forwarder,
-            events, [this] { return may_write(); }, &registry) {
-    claims::add_indexes(listeners.store());
+        listener_controller(tasks, client, listeners.store(), courtesy, events,
+                            {config.load_balancers, config.cluster_id}, &registry),
+        engine(
+            tasks, driver_of,
+            [this](const model::LoadBalancerRef& lb) { return listener_controller.wishes_for(lb); },
+            listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
+            {.name_prefix = config.cluster_id + "-", .registry = &registry}),
+        balancer_controller(tasks, client, balancers.store(), listeners.store(),
+                            config.load_balancers, driver_of, engine, &registry),
+        pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
+                        config.load_balancers, &registry),
+        binding_controller(
+            tasks, client, caches(), claimer, events,
+            {.defaults = config.load_balancers,
+             .quarantine = config.quarantine,
+             .may_write = [this] { return may_write(); },
+             .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
+            &registry),
+        sweeper(tasks, client, caches(), claimer,
+                {.quarantine = config.quarantine,
+                 .claim_lifetime = config.claim_lifetime,
+                 .may_write = [this] { return may_write(); }},
+                &registry),
+        pool_metrics(registry, slots, pools.store(), listeners.store(), bindings.store(),
+                     {.version = config.version,
+                      .cloud = std::string(model::to_string(config.load_balancers.provider))}) {
+    claims::add_indexes(listeners.store(), config.load_balancers);
     controllers::portpool::add_pod_index(pods.store());
+    slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
     host_ports.follow(pods.store());
+    listener_controller.use(engine);
     add_routes();
     add_health();
-    manager.add(pods.core());
-    manager.add(pools.core());
-    manager.add(listeners.core());
-    port_pools.add_to(manager);
+    add_to_manager();
     if (config.elect_leader) manager.lead_with(elector);
   }
 
+  controllers::portpool::Caches caches() {
+    return {pools.store(), listeners.store(), balancers.store(), bindings.store(), pods.store()};
+  }
+
+  void add_to_manager() {
+    manager.add(pods.core());
+    manager.add(pools.core());
+    manager.add(listeners.core());
+    manager.add(balancers.core());
+    manager.add(bindings.core());
+    refused.add_to(manager);
+    listener_controller.add_to(manager);
+    balancer_controller.add_to(manager);
+    pool_controller.add_to(manager);
+    binding_controller.add_to(manager);
+    sweeper.add_to(manager);
+  }
+
   void add_routes() {
-    router.add(std::string(controllers::install::kPodPortsPath),
-               [this](const Context& context, const kube::AdmissionRequest& request) {
-                 return pod_ports.admit(context, request);
-               });
-    router.add(std::string(controllers::install::kHostPortsPath),
-               [this](const Context& context, const kube::AdmissionRequest& request) {
-                 return host_ports.admit(context, request);
-               });
-    router.add(std::string(controllers::install::kPortPoolsPath),
-               [](const Context&, const kube::AdmissionRequest& request) {
-                 return admission::validate_port_pool(request);
-               });
+    add_route(controllers::install::kPodPortsPath,
+              [this](const Context& context, const kube::AdmissionRequest& request) {
+                return admit_pod(context, request);
+              });
+    add_route(controllers::install::kHostPortsPath,
+              [this](const Context& context, const kube::AdmissionRequest& request) {
+                return host_ports.admit(context, request);
+              });
+    add_route(controllers::install::kPortPoolsPath,
+              [this](const Context&, const kube::AdmissionRequest& request) {
+                return port_pool_gate.admit(request);
+              });
+  }
+  void add_route(std::string_view path, kube::AdmissionHandler handler) {
+    router.add(std::string(path), pool_metrics.timed(std::string(path), std::move(handler)));
+  }
+
+  Result<kube::AdmissionAnswer> admit_pod(const Context& context,
+                                          const kube::AdmissionRequest& request) {
+    Result<kube::AdmissionAnswer> answer = pod_ports.admit(context, request);
+    pool_metrics.pod_was_admitted(request, answer.has_value());
+    if (answer) return answer;
+    if (auto event = admission::refusal_event(request, answer.error()))
+      events.record(std::move(*event));
+    return answer;
   }
 
   void add_health() {
@@ -116,12 +197,6 @@ struct App::Parts {
                       [this] { return keeper.current() ? "" : std::string("not made yet"); });
   }
 
-  admission::PodPorts::PoolState state_of(const kube::ObjectKey& key) const {
-    using State = admission::PodPorts::PoolState;
-    const auto pool = pools.store().get(key);
-    if (!pool) return State::unknown;
-    return pool->status.status == api::kReady ? State::ready : State::filling;
-  }
   std::string ca_bundle() const {
     const auto certificate = keeper.current();
     return certificate ? certificate->ca_bundle : std::string();
@@ -135,9 +210,17 @@ struct App::Parts {
   kube::Informer<kube::Pod> pods;
   kube::Informer<api::PortPool> pools;
   kube::Informer<api::Listener> listeners;
+  kube::Informer<api::LoadBalancer> balancers;
+  kube::Informer<api::PortBinding> bindings;
+  kube::Manager manager;
+  claims::SlotIndex slots;
   TokenSource tokens;
+  claims::Courtesy courtesy;
   claims::Claimer claimer;
+  claims::Grantor grantor;
+  admission::RefusedOwners refused;
   admission::PodPorts pod_ports;
+  admission::PortPoolGate port_pool_gate;
   admission::HostPorts host_ports;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
@@ -145,16 +228,21 @@ struct App::Parts {
   controllers::install::Installer installer;
   kube::Health health;
   kube::EventRecorder events;
-  controllers::portpool::PortPoolControllers port_pools;
-  kube::Manager manager;
+  controllers::listener::ListenerController listener_controller;
+  engine::Engine engine;
+  controllers::loadbalancer::LoadBalancerController balancer_controller;
+  controllers::portpool::PoolController pool_controller;
+  controllers::portpool::BindingController binding_controller;
+  controllers::portpool::ClaimSweeper sweeper;
+  PoolMetrics pool_metrics;
   std::function<void(const kube::WebhookCertificate&)> on_certificate;
 };
 
 App::App(Tasks& tasks, net::Transport& transport,
          std::shared_ptr<const kube::ClusterConfig> cluster, Config config,
-         lb::Forwarder& forwarder, Random random)
+         engine::Engine::DriverOf driver_of, Random random)
     : parts_(std::make_unique<Parts>(tasks, transport, std::move(cluster), std::move(config),
-                                     forwarder, random)) {
+                                     std::move(driver_of), random)) {
   parts_->keeper.on_change([this](const kube::WebhookCertificate& certificate) {
     if (parts_->on_certificate) parts_->on_certificate(certificate);
     parts_->installer.refresh();
@@ -192,6 +280,8 @@ Result<> App::run(const Context& context) {
   });
   const auto events = context.tasks.spawn(
       "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });
+  const auto engine = context.tasks.spawn(
+      "engine", [&](std::stop_token stop) { parts_->engine.run(beside(std::move(stop))); });
   return parts_->manager.run(context);
 }
 

@@ -1,7 +1,7 @@
 // The composition root: builds every part of the controller from a Config and the three seams, and
 // runs it.
 //
-// The binary gives it threads, curl and the edge load balancer; simulation gives it fibers, an
+// The binary gives it threads, curl and drivers of load balancers; simulation gives it fibers, an
 // in-process API server and a model. Owns all parts; `admit` may be called by any task, the rest by
 // one.
 #pragma once
@@ -12,10 +12,10 @@
 #include "app/config.h"
 #include "base/context.h"
 #include "base/random.h"
+#include "engine/engine.h"
 #include "kube/admission/certificate_keeper.h"
 #include "kube/client/config.h"
 #include "kube/runtime/health.h"
-#include "lb/forwarder.h"
 #include "net/transport.h"
 
 namespace berth::app {
@@ -23,7 +23,7 @@ namespace berth::app {
 class App {
  public:
   App(Tasks& tasks, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-      Config config, lb::Forwarder& forwarder, Random random);
+      Config config, engine::Engine::DriverOf driver_of, Random random);
   ~App();
 
   // What must be there before anything runs: the webhook's certificate and our CRDs.

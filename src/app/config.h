@@ -6,8 +6,11 @@
 #include <string>
 
 #include "api/host_ports.h"
+#include "base/time.h"
 #include "controllers/install/plan.h"
 #include "kube/client/resource.h"
+#include "ledger/claim.h"
+#include "model/load_balancer.h"
 
 namespace berth::app {
 
@@ -15,11 +18,17 @@ struct Config {
   // Where the lease and the Secret of the webhook's certificate live.
   std::string ns = "default";
   std::string identity;  // unique per process
+  std::string version = "dev";
   bool elect_leader = true;
+  // A leader that dies is replaced after the first; it stops writing after the second.
+  Duration lease_duration = std::chrono::seconds{15};
+  Duration renew_deadline = std::chrono::seconds{10};
+  Duration lease_retry_period = std::chrono::seconds{2};
 
   // Where we listen for the API server, and how it finds us there.
   std::string webhook_address = "127.0.0.1";
-  std::uint16_t webhook_port = 0;  // 0: any free one
+  std::uint16_t webhook_port = 0;   // 0: any free one
+  bool share_webhook_port = false;  // with other replicas on this machine
   // With a name, the API server calls this Service of our namespace; without one, the address
   // above.
   std::string webhook_service;
@@ -29,6 +38,17 @@ struct Config {
 
   // The ports of nodes that Pods are given when they ask for random host ports.
   model::PortRange host_ports = api::kDefaultHostPorts;
+
+  // What a load balancer reference means that does not say it ("lb-1").
+  model::LoadBalancerDefaults load_balancers{};
+  // Names of what we make at a provider begin so: clusters that share a load balancer need
+  // different ones.
+  std::string cluster_id = "berth";
+  // How long a port rests between two owners, after the load balancer has let the first one go.
+  Duration quarantine = std::chrono::seconds{10};
+  // When the port of a Pod that was admitted and never came is free again. Only tests make it
+  // shorter: the API server may finish a creation half a minute after our answer.
+  Duration claim_lifetime = ledger::kUnboundClaimLifetime;
 
   controllers::install::OurUser user;
 };

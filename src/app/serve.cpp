@@ -18,6 +18,7 @@ Result<std::unique_ptr<net::Server>> start_webhooks(App& app, const Config& conf
   return net::Server::start(
       {.address = config.webhook_address,
        .port = config.webhook_port,
+       .share_port = config.share_webhook_port,
        .certificate =
            std::make_shared<const net::ServerCertificate>(serving_part(*app.certificate()))},
       [&app](const net::Request& request, const net::Peer&, std::stop_token stop) {

@@ -1,78 +1,128 @@
 // Claimer takes and frees slots: the only code that does. Thread-safe; works on any replica.
 //
-// The lock is the claim annotation of the slot's Listener, changed by one JSON Patch that tests the
-// old text and that the object is not being deleted. Memory is an index that says which slot to try
-// first; a test that fails means that somebody else was faster, and the next slot is tried.
+// The lock is the claim annotation of the slot's first Listener, changed by one JSON Patch that
+// tests the old text and that the object is not being deleted. Memory (SlotIndex) says which slot
+// to try first; a test that fails means that somebody else was faster, and the next slot is tried.
 // "Exhausted" is said only after a live list.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "base/context.h"
 #include "base/mutex.h"
 #include "base/random.h"
-#include "claims/slot.h"
-#include "kube/cache/store.h"
+#include "claims/slot_index.h"
 #include "kube/client/client.h"
 
 namespace berth::claims {
 
-using ListenerStore = kube::Store<api::Listener>;
+// An owner whose Pods fail after our answer (a quota, another webhook) must not drain a pool: from
+// this many unbound claims on, its oldest is used again.
+inline constexpr std::size_t kMaxUnboundClaims = 8;
 
-// Adds the indexes that the claimer reads; before the informer starts.
-void add_indexes(ListenerStore& store);
-
-struct SlotRequest {
-  kube::ObjectKey pool{};
-  model::Protocol protocol = model::Protocol::tcp;
+struct TakenLock {
+  kube::ObjectKey listener{};
+  std::string before{};  // the annotation's text
+  std::string after{};
 };
 
-struct Slot {
-  kube::ObjectKey listener{};
+struct TakenSlot {
   std::string item{};
-  std::string load_balancer_id{};
-  model::Port port = 0;
-  std::string claim{};  // the annotation's text, as it is after our write
+  model::PortRange ports{};
+  std::vector<TakenLock> locks{};  // one per protocol of the request
+};
+
+// What changes of a Listener in one write. Its claim and spec must be as we know them, or nothing
+// is written.
+struct ListenerChange {
+  std::optional<std::string> claim{};  // the empty text frees it
+  std::optional<api::ListenerSpec> spec{};
+  // The PortBinding that it is used by; an empty name takes the labels off.
+  std::optional<kube::ObjectKey> source{};
+
+  bool empty() const { return !claim && !spec && !source; }
 };
 
 class Claimer {
  public:
-  Claimer(kube::Client& client, ListenerStore& store, Random random);
+  struct Options {
+    // The lowest free port first. Replicas that all begin there would collide on nearly every
+    // claim: only one of them should.
+    std::function<bool()> lowest_first = [] { return false; };
+    model::LoadBalancerDefaults defaults{};
+  };
+
+  Claimer(kube::Client& client, ListenerStore& store, const SlotIndex& index, Random random,
+          Options options);
 
   // One slot for each request or none: what was taken is given back when a later one fails.
-  Result<std::vector<Slot>> claim_all(const Context& context,
-                                      const std::vector<SlotRequest>& requests,
-                                      const ledger::Claim& claim);
+  Result<std::vector<TakenSlot>> claim_all(const Context& context,
+                                           const std::vector<SlotRequest>& requests,
+                                           const ledger::Claim& claim);
 
-  // A slot that a dry run may show; nothing is taken.
-  Result<Slot> peek(const SlotRequest& request);
+  // The slots that a Pod of this name has or had, for a new Pod of the same name that asks for the
+  // same. Empty: there are none to take back. `already_exists`: the old Pod is still there.
+  Result<std::vector<TakenSlot>> take_back(const Context& context, const std::string& pod_name,
+                                           const std::vector<SlotRequest>& requests,
+                                           const ledger::Claim& claim);
+
+  // Undoes takings whose answer was never given.
+  void give_back(const Context& context, const std::vector<TakenSlot>& taken);
+
+  // Slots that a dry run may show; nothing is taken.
+  Result<TakenSlot> peek(const SlotRequest& request);
 
   // Whether a Pod that arrives with this token is one that we have just answered: the claim is
-  // unbound, of that namespace and seconds old. Otherwise the token came with a copied manifest.
-  bool is_recent_claim(std::string_view token, std::string_view ns, WallTime now) const;
+  // unbound, of that namespace and request, and seconds old. Otherwise the token came with a copied
+  // manifest.
+  bool is_recent_claim(std::string_view token, std::string_view ns, std::string_view request,
+                       WallTime now) const;
 
-  // Replaces the claim and the spec of a Listener, provided that both are still as `listener` has
-  // them; the empty text frees it. Code::precondition: they are not. A spec that changes counts as
-  // not applied from then on, also when it goes back to an earlier one: somebody may be about to
+  // `precondition`: the claim or the spec is not as `listener` has it. A spec that changes counts
+  // as not applied from then on, also when it goes back to an earlier one: somebody may be about to
   // apply what lay in between.
-  Result<> swap(const Context& context, const api::Listener& listener, std::string_view claim,
-                const api::ListenerSpec& spec);
+  Result<> change(const Context& context, const api::Listener& listener,
+                  const ListenerChange& change);
 
  private:
-  Result<Slot> claim_one(const Context& context, const SlotRequest& request,
-                         const ledger::Claim& claim);
-  Result<Slot> try_each(const Context& context, std::vector<ListenerStore::Ptr> free,
-                        const std::string& claim);
-  Result<std::vector<ListenerStore::Ptr>> list_slots(const Context& context,
-                                                     const SlotRequest& request);
+  using Locks = std::vector<ListenerPtr>;  // of one entry of a request
+  struct Freshness {
+    Instant began{};  // of the last list that succeeded
+    bool running = false;
+  };
+
+  Result<TakenSlot> claim_one(const Context& context, const SlotRequest& request,
+                              const std::string& claim);
+  Result<std::optional<TakenSlot>> try_slot(const Context& context, const SlotChoice& choice,
+                                            const std::string& claim);
+  Result<> refresh_pool(const Context& context, const kube::ObjectKey& pool, Instant asked);
+  Result<> list_pool(const Context& context, const kube::ObjectKey& pool);
+  Result<> refresh(const Context& context, const kube::ObjectKey& listener);
+
+  // Replaces the claims of all these locks, or of none.
+  Result<std::vector<TakenSlot>> replace_claims(const Context& context,
+                                                const std::vector<Locks>& by_entry,
+                                                const ledger::Claim& claim, ledger::Event event);
+  Result<std::vector<TakenSlot>> reuse_oldest(const Context& context,
+                                              const std::vector<SlotRequest>& requests,
+                                              const ledger::Claim& claim);
+  Result<bool> has_pod_with_token(const Context& context, const ledger::Claim& claim);
+  Result<> refuse_while_pod_lives(const Context& context, const std::vector<Locks>& by_entry);
+
   void remember(const wire::Value& listener);
-  std::size_t start_offset(std::size_t count);
+  std::uint32_t start_offset();
+  std::uint32_t random_offset();
 
   kube::Client& client_;
   ListenerStore& store_;
+  const SlotIndex& index_;
+  const Options options_;
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);
+  std::map<kube::ObjectKey, Freshness> fresh_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::claims

@@ -1,34 +1,122 @@
 #include "claims/slot.h"
 
+#include <boost/json.hpp>
+
+#include "api/keys.h"
 #include "api/walkers.h"
-#include "crypto/digest.h"
 
 namespace berth::claims {
+namespace {
+
+// FNV-1a over the parts of a spec, each ended by a byte that no part has.
+class Hash {
+ public:
+  Hash& add(std::string_view text) {
+    for (const char c : text) step(static_cast<unsigned char>(c));
+    step(0xff);
+    return *this;
+  }
+  Hash& add(std::int64_t number) { return add(fmt::format("{}", number)); }
+  std::string text() const { return fmt::format("{:016x}", value_); }
+
+ private:
+  void step(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211ull; }
+  std::uint64_t value_ = 14695981039346656037ull;
+};
+
+template <class T>
+void add_part(Hash& hash, const T& part) {
+  hash.add(part ? wire::to_json(api::encode(*part)) : std::string());
+}
+
+}  // namespace
+
+void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults) {
+  store.add_index(std::string(kPoolIndex), [](const api::Listener& listener, kube::EmitKey emit) {
+    if (belongs_to_pool(listener)) emit(pool_of(listener).to_string());
+  });
+  store.add_index(std::string(kTokenIndex), [](const api::Listener& listener, kube::EmitKey emit) {
+    const auto claim = claim_of(listener);
+    if (claim && claim->state == ledger::SlotState::claimed) emit(claim->token);
+  });
+  store.add_index(std::string(kPodIndex), [](const api::Listener& listener, kube::EmitKey emit) {
+    const auto claim = claim_of(listener);
+    if (claim && !claim->pod_name.empty())
+      emit(kube::ObjectKey{claim->ns, claim->pod_name}.to_string());
+  });
+  store.add_index(std::string(kOwnerIndex), [](const api::Listener& listener, kube::EmitKey emit) {
+    const auto claim = claim_of(listener);
+    const bool unbound = claim && claim->state == ledger::SlotState::claimed;
+    if (unbound && !claim->owner_uid.empty()) emit(claim->owner_uid);
+  });
+  store.add_index(std::string(kBalancerIndex),
+                  [defaults](const api::Listener& listener, kube::EmitKey emit) {
+                    if (const auto ref = load_balancer_of(listener, defaults))
+                      emit(model::object_name(*ref));
+                  });
+}
 
 bool belongs_to_pool(const api::Listener& listener) {
-  return kube::get(listener.meta.labels, kOwnerKindLabel) == kPoolOwner;
+  return kube::get(listener.meta.labels, api::kOwnerKindKey) == kPoolOwner;
 }
 
 kube::ObjectKey pool_of(const api::Listener& listener) {
   return {std::string(listener.meta.ns.view()),
-          std::string(kube::get(listener.meta.labels, kOwnerNameLabel))};
+          std::string(kube::get(listener.meta.labels, api::kOwnerNameKey))};
 }
 
-std::string free_slot_key(const kube::ObjectKey& pool, model::Protocol protocol) {
-  return fmt::format("{}/{}", pool.to_string(), model::to_string(protocol));
+std::string_view item_of(const api::Listener& listener) {
+  return kube::get(listener.meta.annotations, kItemAnnotation);
+}
+
+std::optional<model::Protocol> protocol_of(const api::Listener& listener) {
+  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
+  return protocol ? std::optional(*protocol) : std::nullopt;
+}
+
+std::optional<model::LoadBalancerRef> load_balancer_of(
+    const api::Listener& listener, const model::LoadBalancerDefaults& defaults) {
+  Result<model::LoadBalancerRef> ref =
+      model::parse_load_balancer(listener.spec.load_balancer_id, defaults);
+  if (!ref) return std::nullopt;
+  const std::string_view region = kube::get(listener.meta.labels, api::kLoadBalancerRegionLabel);
+  if (!region.empty()) ref->region = std::string(region);
+  return *ref;
 }
 
 std::string_view claim_text(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, ledger::kClaimAnnotation);
 }
 
+std::optional<ledger::Claim> claim_of(const api::Listener& listener) {
+  Result<std::optional<ledger::Claim>> claim = ledger::decode_claim(claim_text(listener));
+  return claim ? std::move(*claim) : std::nullopt;
+}
+
 std::string spec_hash(const api::ListenerSpec& spec) {
-  constexpr std::size_t kHashLength = 16;
-  return crypto::sha256_hex(wire::to_json(api::encode(spec))).substr(0, kHashLength);
+  Hash hash;
+  hash.add(spec.load_balancer_id).add(spec.protocol).add(spec.port).add(spec.end_port);
+  add_part(hash, spec.listener_attribute);
+  add_part(hash, spec.certificate);
+  if (spec.target_group) {
+    for (const api::ListenerBackend& backend : spec.target_group->backends)
+      hash.add(backend.ip).add(backend.port).add(backend.weight);
+  }
+  for (const api::ListenerRule& rule : spec.rules) hash.add(wire::to_json(api::encode(rule)));
+  return hash.text();
 }
 
 bool is_applied(const api::Listener& listener) {
-  return kube::get(listener.meta.annotations, kAppliedAnnotation) == spec_hash(listener.spec);
+  const std::string_view applied = kube::get(listener.meta.annotations, kAppliedAnnotation);
+  return !applied.empty() && applied == spec_hash(listener.spec);
+}
+
+bool has_targets(const api::ListenerSpec& spec) {
+  return spec.target_group && !spec.target_group->backends.empty();
+}
+
+bool leads_nowhere(const api::Listener& listener) {
+  return !has_targets(listener.spec) && is_applied(listener);
 }
 
 }  // namespace berth::claims

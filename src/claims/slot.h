@@ -1,41 +1,59 @@
-// A slot of a pool as it stands in its Listener: the typed view that claims, admission and
-// controllers share.
+// A slot of a pool as it stands in its Listeners: the typed view that claims, admission and
+// controllers share. Pure.
+//
+// A slot has one Listener on each load balancer of its item. The one on the first load balancer is
+// the lock: it alone carries the claim.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/listener.h"
+#include "kube/cache/store.h"
 #include "ledger/claim.h"
+#include "model/load_balancer.h"
 #include "model/port.h"
 
 namespace berth::claims {
 
-// Labels of a pool's Listeners, as upstream has them.
-inline constexpr std::string_view kOwnerKindLabel = "owner-kind";
-inline constexpr std::string_view kOwnerNameLabel = "owner-name";
-inline constexpr std::string_view kPoolOwner = "PortPool";
+using ListenerStore = kube::Store<api::Listener>;
+using ListenerPtr = ListenerStore::Ptr;
+
 // The item of the pool; ours, because upstream hides it in the key of a label.
 inline constexpr std::string_view kItemAnnotation = "berth.dev/pool-item";
 // Hash of the spec that the load balancer was last seen to have.
 inline constexpr std::string_view kAppliedAnnotation = "berth.dev/applied";
+inline constexpr std::string_view kPoolOwner = "PortPool";
 
 // Names of the indexes on the Listener store.
-inline constexpr std::string_view kFreeSlotIndex = "free-slots";  // by "namespace/pool/PROTOCOL"
-inline constexpr std::string_view kTokenIndex = "claim-token";
-inline constexpr std::string_view kPoolIndex = "pool";      // by "namespace/pool"
-inline constexpr std::string_view kPodIndex = "bound-pod";  // by "namespace/pod"
+inline constexpr std::string_view kPoolIndex = "pool";            // by "namespace/pool"
+inline constexpr std::string_view kTokenIndex = "claim-token";    // claims whose Pod was not seen
+inline constexpr std::string_view kPodIndex = "claim-pod";        // by "namespace/pod"
+inline constexpr std::string_view kOwnerIndex = "unbound-owner";  // unbound claims by owner's uid
+inline constexpr std::string_view kBalancerIndex = "balancer";    // by LoadBalancer object
+
+// Adds them; before the informer starts.
+void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults);
 
 bool belongs_to_pool(const api::Listener& listener);
 kube::ObjectKey pool_of(const api::Listener& listener);
-std::string free_slot_key(const kube::ObjectKey& pool, model::Protocol protocol);
+std::string_view item_of(const api::Listener& listener);
+std::optional<model::Protocol> protocol_of(const api::Listener& listener);
+// Nothing when its spec has no reference that can be read.
+std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& listener,
+                                                       const model::LoadBalancerDefaults& defaults);
 
 // The text of the claim annotation; empty when the slot is free.
 std::string_view claim_text(const api::Listener& listener);
+// Nothing when the slot is free, or when the text cannot be read.
+std::optional<ledger::Claim> claim_of(const api::Listener& listener);
 
-// A hash of what the load balancer must look like: spec writes that change nothing there have the
-// same one.
+// A hash of what the load balancer must look like: writes that change nothing there have the same.
 std::string spec_hash(const api::ListenerSpec& spec);
 bool is_applied(const api::Listener& listener);
+bool has_targets(const api::ListenerSpec& spec);
+// The load balancer has confirmed that nobody is reached through it.
+bool leads_nowhere(const api::Listener& listener);
 
 }  // namespace berth::claims

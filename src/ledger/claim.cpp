@@ -58,7 +58,8 @@ Claim moved(Claim claim, SlotState state, WallTime now) {
 
 // What a slot becomes from which nothing leads anywhere.
 std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
-  if (claim.keep > Duration::zero()) {
+  // A Pod that never had a name has none to come back under.
+  if (claim.keep > Duration::zero() && !claim.pod_name.empty()) {
     claim = moved(std::move(claim), kept, now);
     claim.until = now + claim.keep;
     return claim;
@@ -91,6 +92,7 @@ std::string encode(const Claim& claim) {
                     {"uid", claim.pod_uid},
                     {"owner", claim.owner_uid},
                     {"request", claim.request},
+                    {"entry", claim.entry},
                     {"since", format_rfc3339_micro(claim.since)}};
   if (claim.keep > Duration::zero())
     json["keep"] = std::chrono::duration_cast<std::chrono::milliseconds>(claim.keep).count();
@@ -122,6 +124,7 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
               .pod_uid = text("/uid"),
               .owner_uid = text("/owner"),
               .request = text("/request"),
+              .entry = static_cast<int>(wire::int_at(*json, "/entry").value_or(0)),
               .since = *since,
               .keep = std::chrono::milliseconds{wire::int_at(*json, "/keep").value_or(0)}};
   if (const std::string_view until = wire::string_at(*json, "/until"); !until.empty()) {

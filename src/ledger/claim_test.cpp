@@ -29,7 +29,7 @@ TEST(Claim, TextRoundTrips) {
 TEST(Claim, TheTextIsWhatOtherVersionsOfUsCompare) {
   EXPECT_EQ(encode(sample()),
             R"({"v":1,"state":"Claimed","token":"t1","namespace":"games","pod":"","uid":"",)"
-            R"("owner":"o1","request":"r1","since":"2026-03-04T00:00:00.000005Z"})");
+            R"("owner":"o1","request":"r1","entry":0,"since":"2026-03-04T00:00:00.000005Z"})");
 }
 
 TEST(Claim, TheEmptyTextIsAFreeSlot) { EXPECT_EQ(decode_claim("").value(), std::nullopt); }

@@ -113,7 +113,6 @@ std::string object_name(const LoadBalancerRef& ref) {
 std::string listener_base_name(const LoadBalancerRef& ref) {
   if (ref.provider == Provider::aws && ref.id.starts_with(kArn))
     return plain(fmt::format("{}-{}", ref.region, name_in_arn(ref.id)));
-  if (ref.provider == Provider::edge) return plain(to_string(ref));
   return plain(ref.id);
 }
 

@@ -53,7 +53,7 @@ TEST(LoadBalancerRef, ListenersAreNamedAsUpstreamNamesThem) {
   EXPECT_EQ(listener_base_name(parsed("lb-1")), "lb-1");
   EXPECT_EQ(listener_base_name(parsed("ap-shanghai:lb-1")), "lb-1");
   EXPECT_EQ(listener_base_name(parsed(kArn)), "eu-west-1-rooms");
-  EXPECT_EQ(listener_base_name(parsed("edge:demo")), "edge-demo");
+  EXPECT_EQ(listener_base_name(parsed("edge:demo")), "demo");
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
+using ReusePort = asio::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>;
 using TlsContext = std::shared_ptr<asio::ssl::context>;
 
 // When accepting fails, most likely for lack of file descriptors, the next try waits this long.
@@ -132,6 +133,7 @@ class Server::Impl final : public ConnectionHost {
     const tcp::endpoint endpoint(address, options_.port);
     acceptor_.open(endpoint.protocol(), error);
     if (!error) acceptor_.set_option(tcp::acceptor::reuse_address(true), error);
+    if (!error && options_.share_port) acceptor_.set_option(ReusePort(true), error);
     if (!error) acceptor_.bind(endpoint, error);
     if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
     if (error) return cannot_listen(options_, error);

@@ -51,6 +51,9 @@ struct ServerCertificate {
 struct ServerOptions {
   std::string address = "127.0.0.1";
   std::uint16_t port = 0;  // 0: any free one; see Server::port()
+  // Other servers of the same user may listen on the same port, if they say so too; the kernel
+  // spreads connections over them.
+  bool share_port = false;
   // Without a certificate the server speaks plain HTTP.
   std::shared_ptr<const ServerCertificate> certificate{};
   std::string client_ca_pem{};  // ask for client certificates and accept those signed by it

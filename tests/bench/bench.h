@@ -46,6 +46,8 @@ class Environment {
 
   // An embedded API server in a process of its own: the path of its kubeconfig.
   Result<std::string> embedded_server();
+  // A new one with nothing in it; the former one ends.
+  Result<std::string> fresh_embedded_server();
   Result<> need_embedded_rooms(int count);
 
  private:
@@ -80,6 +82,7 @@ Result<> run_child(const std::string& mode, const std::string& resource,
 std::vector<Bench> sync_benches();
 std::vector<Bench> local_benches();
 std::vector<Bench> kubesim_benches();
+std::vector<Bench> pool_benches();
 std::vector<Bench> edge_benches();
 std::vector<Bench> stage_benches();
 

@@ -91,14 +91,14 @@ class Case {
                           variables_);
   }
 
-  // The real server changes an object first as its cache has it, which may be behind, and then again
-  // as it is: webhooks hear of both. A list waits until the cache has caught up.
+  // The real server changes an object first as its cache has it, which may be behind, and then
+  // again as it is: webhooks hear of both. A list waits until the cache has caught up.
   Result<> let_cache_catch_up(const net::Request& write) {
     if (write.method == "GET" || write.method == "POST") return {};
     const std::size_t name = write.url.rfind('/', write.url.find('?'));
     net::Request list{.method = "GET", .url = write.url.substr(0, name)};
     list.tls = write.tls;
-    list.headers.set("Authorization", write.headers.get("Authorization"));
+    list.headers.set("Authorization", std::string(write.headers.get("Authorization")));
     Result<net::Response> listed = peer_.transport.call(context_.within(kStepTimeout), list);
     if (!listed) return pass(listed);
     return {};

@@ -194,12 +194,14 @@ TEST(FirstRoom, APodIsToldItsPortAndThePortLeadsToIt) {
   const auto bindings = api::decode_pool_bindings(annotation(api::kPoolBindingsAnnotation));
   ASSERT_TRUE(bindings);
   ASSERT_EQ(bindings->size(), 1u);
-  const auto* targets = world.ports().find("vip-of-edge:demo", model::Protocol::tcp,
-                                           static_cast<model::Port>(bindings->front().start_port));
-  ASSERT_TRUE(targets);
-  ASSERT_EQ(targets->size(), 1u);
-  EXPECT_EQ(targets->front().ip, wire::string_at(*pod, "/status/podIP"));
-  EXPECT_EQ(targets->front().port, 8000);
+  const auto listener =
+      world.provider().find({model::Provider::edge, "", "demo"}, model::Protocol::tcp,
+                            static_cast<model::Port>(bindings->front().start_port));
+  ASSERT_TRUE(listener);
+  ASSERT_EQ(listener->spec.targets.size(), 1u);
+  const model::Target& target = listener->spec.targets.front().target;
+  EXPECT_EQ(target.ip, wire::string_at(*pod, "/status/podIP"));
+  EXPECT_EQ(target.port, 8000);
 
   const auto told = event_on(world, "room-0");
   EXPECT_EQ(wire::string_at(told, "/reason"), "Ready");
@@ -386,34 +388,6 @@ net::Request without_tests(net::Request request) {
   return request;
 }
 
-using Meddle = std::function<std::optional<lb::Forwarding>(const lb::Forwarding&)>;
-
-// Says yes to everything, and does what `meddle` makes of it.
-class MeddlingForwarder final : public lb::Forwarder {
- public:
-  MeddlingForwarder(lb::Forwarder& inner, Meddle meddle)
-      : inner_(inner), meddle_(std::move(meddle)) {}
-  std::string address_of(const std::string& load_balancer_id) override {
-    return inner_.address_of(load_balancer_id);
-  }
-  Result<> apply(const Context& context, const lb::Forwarding& wanted) override {
-    const auto changed = meddle_(wanted);
-    return changed ? inner_.apply(context, *changed) : Result<>{};
-  }
-
- private:
-  lb::Forwarder& inner_;
-  const Meddle meddle_;
-};
-
-Plant meddle(const Meddle& meddle) {
-  return [meddle](WorldOptions& options) {
-    options.around_forwarder = [meddle](lb::Forwarder& inner) {
-      return std::make_unique<MeddlingForwarder>(inner, meddle);
-    };
-  };
-}
-
 // What was said about it, once it was found.
 std::string find_planted(const std::string& name, const Plant& plant) {
   const auto swept = sim::sweep({.name = name, .count = 60, .repeat_every = 0},
@@ -463,20 +437,6 @@ TEST(FirstRoomPlanted, ALeaseThatEverybodyHas) {
     };
   };
   EXPECT_THAT(find_planted("a lease each", plant), HasSubstr("replicas lead"));
-}
-
-TEST(FirstRoomPlanted, AForwarderThatKeepsTargets) {
-  EXPECT_THAT(find_planted("targets are kept", meddle(Meddle([](const lb::Forwarding& wanted) {
-                             return wanted.targets.empty() ? std::nullopt : std::optional(wanted);
-                           }))),
-              HasSubstr("no right to it"));
-}
-
-TEST(FirstRoomPlanted, AForwarderThatOnlySaysYes) {
-  EXPECT_THAT(find_planted("nothing is forwarded", meddle(Meddle([](const lb::Forwarding&) {
-                             return std::optional<lb::Forwarding>();
-                           }))),
-              HasSubstr("does not lead to it"));
 }
 
 }  // namespace

@@ -15,31 +15,35 @@ std::string_view annotation(const Value& pod, std::string_view key) {
   return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
 }
 
-world::ModelPorts::Key key_of(const api::PortBindingItem& binding) {
-  const auto& lbs = binding.pool_item_load_balancers;
-  const bool known = !lbs.empty() && !lbs.front().ips.empty();
-  return {known ? lbs.front().ips.front() : "",
-          binding.protocol == "UDP" ? model::Protocol::udp : model::Protocol::tcp,
-          static_cast<model::Port>(binding.start_port)};
-}
-
-std::string shown(const world::ModelPorts::Key& port) {
-  return fmt::format("{}:{}", std::get<0>(port), std::get<2>(port));
-}
-
 }  // namespace
+
+std::vector<RoomBook::Place> RoomBook::places_of(const api::PortBindingItem& binding) {
+  std::vector<Place> out;
+  for (const std::string& id : binding.load_balancer_ids) {
+    if (const auto lb = model::parse_load_balancer(id, {})) {
+      out.push_back({*lb, binding.protocol == "UDP" ? model::Protocol::udp : model::Protocol::tcp,
+                     static_cast<model::Port>(binding.start_port)});
+    }
+  }
+  return out;
+}
+
+std::string RoomBook::shown(const Place& place) {
+  return fmt::format("{} {} {}", model::to_string(place.lb), model::to_string(place.protocol),
+                     place.port);
+}
 
 RoomBook::RoomBook(world::World& world) : world_(world) {
   observing_ = world.cluster().desk().observe(
       [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
-  world.ports().observe([this](const lb::Forwarding&) {
+  world.provider().observe([this](const sim::lb::Change&) {
     for (const auto& [uid, room] : rooms_) {
       if (room.ready && !room.ended) check_reached(room);
     }
   });
 }
 
-RoomBook::~RoomBook() { world_.ports().observe({}); }
+RoomBook::~RoomBook() { world_.provider().observe({}); }
 
 void RoomBook::check_leaders() {
   const int leaders = world_.leaders();
@@ -54,6 +58,7 @@ RoomBook::Room RoomBook::read(const Value& pod) {
     room.asked_for = asked->size();
   if (auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation)))
     room.bindings = std::move(*bindings);
+  room.leaving = !wire::string_at(pod, "/metadata/deletionTimestamp").empty();
   const std::string_view phase = wire::string_at(pod, "/status/phase");
   room.ended = phase == "Succeeded" || phase == "Failed";
   return room;
@@ -83,30 +88,40 @@ void RoomBook::see(const net::Request& request, const net::Reply& reply) {
 }
 
 void RoomBook::check_alone(const std::string& uid, const Room& room) {
-  for (const auto& [other_uid, other] : rooms_) {
-    if (other.ended || other_uid == uid) continue;
-    for (const api::PortBindingItem& a : room.bindings) {
-      for (const api::PortBindingItem& b : other.bindings) {
-        if (key_of(a) != key_of(b)) continue;
-        world_.kernel().fail(fmt::format("port {} belongs to {} and to {}", shown(key_of(a)),
-                                         room.name, other.name));
+  for (const api::PortBindingItem& binding : room.bindings) {
+    for (const Place& place : places_of(binding)) {
+      for (const auto& [other_uid, other] : rooms_) {
+        if (other.ended || other_uid == uid || !has(other, place)) continue;
+        world_.kernel().fail(
+            fmt::format("port {} belongs to {} and to {}", shown(place), room.name, other.name));
       }
     }
   }
 }
 
-bool RoomBook::leads_to(const api::PortBindingItem& binding, const std::string& ip) const {
-  const auto [address, protocol, port] = key_of(binding);
-  const auto* targets = world_.ports().find(address, protocol, port);
-  return targets && targets->size() == 1 && targets->front().ip == ip &&
-         targets->front().port == binding.rs_start_port;
+bool RoomBook::has(const Room& room, const Place& place) {
+  return std::ranges::any_of(room.bindings, [&](const api::PortBindingItem& binding) {
+    const std::vector<Place> places = places_of(binding);
+    return std::ranges::find(places, place) != places.end();
+  });
+}
+
+bool RoomBook::leads_to(const Place& place, const api::PortBindingItem& binding,
+                        const Room& room) const {
+  const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
+  if (!listener || listener->spec.targets.size() != 1) return false;
+  const model::WeightedTarget& target = listener->spec.targets.front();
+  return target.target.ip == room.ip && target.target.port == binding.rs_start_port &&
+         (target.weight > 0 || room.leaving);
 }
 
 void RoomBook::check_reached(const Room& room) {
   for (const api::PortBindingItem& binding : room.bindings) {
-    if (leads_to(binding, room.ip)) continue;
-    world_.kernel().fail(fmt::format("{} was told Ready, but port {} does not lead to it",
-                                     room.name, shown(key_of(binding))));
+    for (const Place& place : places_of(binding)) {
+      if (leads_to(place, binding, room)) continue;
+      world_.kernel().fail(fmt::format("{} was told Ready, but port {} does not lead to it",
+                                       room.name, shown(place)));
+    }
   }
 }
 
@@ -116,27 +131,25 @@ std::size_t RoomBook::ports_in_use() const {
   return used;
 }
 
-const RoomBook::Room* RoomBook::owner_of(const world::ModelPorts::Key& port) const {
-  for (const auto& [uid, room] : rooms_) {
-    if (room.ended) continue;
-    for (const api::PortBindingItem& binding : room.bindings) {
-      if (key_of(binding) == port) return &room;
-    }
-  }
+const RoomBook::Room* RoomBook::owner_of(const Place& place) const {
+  for (const auto& [uid, room] : rooms_)
+    if (!room.ended && has(room, place)) return &room;
   return nullptr;
 }
 
 Result<> RoomBook::check_listener(const Value& object) const {
   const Result<api::Listener> listener = api::decode_listener(object);
   if (!listener) return fail(listener.error());
-  const auto claim = ledger::decode_claim(claims::claim_text(*listener));
-  if (!claim) return fail(claim.error());
   if (!claims::is_applied(*listener))
     return fail(Code::internal, "{} was never applied", wire::to_json(object));
-  const auto protocol = model::parse_protocol(listener->spec.protocol);
-  if (!protocol) return fail(protocol.error());
-  const Room* owner = owner_of({"vip-of-" + listener->spec.load_balancer_id, *protocol,
-                                static_cast<model::Port>(listener->spec.port)});
+  const auto lb = claims::load_balancer_of(*listener, {});
+  const auto protocol = claims::protocol_of(*listener);
+  if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
+  // Peers of a lock have no claim of their own.
+  if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) return {};
+  const auto claim = ledger::decode_claim(claims::claim_text(*listener));
+  if (!claim) return fail(claim.error());
+  const Room* owner = owner_of({*lb, *protocol, static_cast<model::Port>(listener->spec.port)});
   if (*claim && !owner) return fail(Code::internal, "leaked: {}", wire::to_json(object));
   if (!*claim && owner)
     return fail(Code::internal, "{} has {}, which nobody claims", owner->name, listener->meta.name);
@@ -144,21 +157,23 @@ Result<> RoomBook::check_listener(const Value& object) const {
   return fail(Code::internal, "the claim of a Pod that is gone: {}", wire::to_json(object));
 }
 
-Result<> RoomBook::check_ports() const {
-  for (const auto& [port, targets] : world_.ports().all()) {
-    const Room* owner = owner_of(port);
-    if (!owner && !targets.empty()) {
-      return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(port),
-                  targets.front().ip);
+Result<> RoomBook::check_places() const {
+  for (const model::LoadBalancerRef& lb : world_.provider().load_balancers()) {
+    for (const lb::ObservedListener& listener : world_.provider().listeners(lb)) {
+      const Place place{lb, listener.spec.protocol, listener.spec.ports.first};
+      if (owner_of(place) || listener.spec.targets.empty()) continue;
+      return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(place),
+                  listener.spec.targets.front().target.ip);
     }
   }
   for (const auto& [uid, room] : rooms_) {
     if (room.ended) continue;
     if (!room.ready) return fail(Code::internal, "{} was never told Ready", room.name);
     for (const api::PortBindingItem& binding : room.bindings) {
-      if (!leads_to(binding, room.ip))
-        return fail(Code::internal, "port {} does not lead to {}", shown(key_of(binding)),
-                    room.name);
+      for (const Place& place : places_of(binding)) {
+        if (!leads_to(place, binding, room))
+          return fail(Code::internal, "port {} does not lead to {}", shown(place), room.name);
+      }
     }
   }
   return {};
@@ -172,7 +187,7 @@ Result<> RoomBook::check_settled() {
   for (const Value& listener : *listeners) {
     if (Result<> fine = check_listener(listener); !fine) return fine;
   }
-  return check_ports();
+  return check_places();
 }
 
 }  // namespace berth::scenario

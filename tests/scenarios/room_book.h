@@ -35,17 +35,29 @@ class RoomBook {
     std::size_t asked_for = 0;
     std::vector<api::PortBindingItem> bindings{};
     bool ready = false;
-    bool ended = false;  // gone, or it will never run again
+    bool leaving = false;  // it is being deleted: drained is enough
+    bool ended = false;    // gone, or it will never run again
   };
 
+  // A port of a load balancer.
+  struct Place {
+    model::LoadBalancerRef lb{};
+    model::Protocol protocol = model::Protocol::tcp;
+    model::Port port = 0;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  static std::vector<Place> places_of(const api::PortBindingItem& binding);
+  static std::string shown(const Place& place);
+
   void see(const net::Request& request, const net::Reply& reply);
+  static bool has(const Room& room, const Place& place);
   static Room read(const wire::Value& pod);
   void check_alone(const std::string& uid, const Room& room);
   void check_reached(const Room& room);
-  bool leads_to(const api::PortBindingItem& binding, const std::string& ip) const;
-  const Room* owner_of(const world::ModelPorts::Key& port) const;
+  bool leads_to(const Place& place, const api::PortBindingItem& binding, const Room& room) const;
+  const Room* owner_of(const Place& place) const;
   Result<> check_listener(const wire::Value& object) const;
-  Result<> check_ports() const;
+  Result<> check_places() const;
 
   world::World& world_;
   std::map<std::string, Room> rooms_;  // by uid

@@ -37,14 +37,14 @@ spec:
 apiVersion: networkextension.bkbcs.tencent.com/v1
 kind: Listener
 metadata:
-  name: edge-demo-tcp-100
+  name: demo-tcp-100
   namespace: games
   finalizers: [uptimecheck.bkbcs.tencent.com, ingresscontroller.bkbcs.tencent.com]
 spec: {loadbalancerID: "edge:demo", port: 100, protocol: TCP}
 ---
 apiVersion: networkextension.bkbcs.tencent.com/v1
 kind: Listener
-metadata: {name: edge-demo-tcp-101, namespace: games}
+metadata: {name: demo-tcp-101, namespace: games}
 spec: {loadbalancerID: "edge:demo", port: 101, protocol: TCP}
 ---
 apiVersion: networkextension.bkbcs.tencent.com/v1
@@ -264,7 +264,7 @@ TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
     while (!pool_is_going() && cluster.pause(100ms, stop)) {
     }
     (void)cluster.pause(5s, stop);
-    for (const char* name : {"/edge-demo-tcp-100", "/edge-demo-tcp-101"}) {
+    for (const char* name : {"/demo-tcp-100", "/demo-tcp-101"}) {
       (void)cluster.ask("PATCH", kListeners + name,
                         Object{{"metadata", Object{{"finalizers", nullptr}}}});
       (void)cluster.ask("DELETE", kListeners + name);

@@ -91,7 +91,8 @@ Object port_pools_hook(const Settings& settings, const std::string& ca_bundle) {
   const ResourceType& type = api::port_pool_kind().type;
   return {{"name", kPortPoolsHook},
           {"clientConfig", client_config(settings.webhooks, kPortPoolsPath, ca_bundle)},
-          {"rules", Array{rule(type.group, type.version, type.plural, Array{"CREATE", "UPDATE"})}},
+          {"rules",
+           Array{rule(type.group, type.version, type.plural, Array{"CREATE", "UPDATE", "DELETE"})}},
           {"failurePolicy", "Fail"},
           {"sideEffects", "None"},
           {"timeoutSeconds", kWebhookTimeoutSeconds},

@@ -109,9 +109,9 @@ Result<bool> Uninstaller::is_running(const Context& context) {
 // By the label that admission puts there. Pods that have ended hold nothing, and without Listeners
 // nobody does.
 Result<std::vector<std::string>> Uninstaller::holders(const Context& context) {
-  const Result<kube::ListPage> any = client_.list(context, api::listener_kind().type, {.limit = 1});
-  if (!any && !is_missing(any.error())) return fail(any.error());
-  if (!any || any->items.empty()) return std::vector<std::string>();
+  Result<bool> none = have_none(context, api::listener_kind().type);
+  if (!none) return pass(none);
+  if (*none) return std::vector<std::string>();
   Result<kube::ListPage> pods = client_.list_all(
       context, kube::types::kPod, {.label_selector = std::string(ledger::kTokenLabel)});
   if (!pods) return pass(pods);
@@ -194,33 +194,48 @@ Result<> Uninstaller::remove_webhooks(const Context& context) {
 
 // Only a controller can do it. Without one, or when it takes too long, they stay where they are.
 Result<> Uninstaller::let_go_of_listeners(const Context& context) {
-  Result<bool> running = is_running(context);
-  if (!running) return pass(running);
-  const ResourceType& pools = api::port_pool_kind().type;
   const ResourceType& listeners = api::listener_kind().type;
   Result<std::size_t> count = count_objects(context, client_, listeners);
   if (!count) return pass(count);
-  if (!*running || *count == 0 || options_.grace == Duration::zero()) return {};
+  Result<bool> running = is_running(context);
+  if (!running) return pass(running);
+  if (*count == 0) return {};
+  if (*running && options_.grace > Duration::zero()) {
+    if (Result<> deleted = delete_pools(context); !deleted) return deleted;
+    tell_(fmt::format("deleted the pools; the controller takes {} listeners off the load balancers",
+                      *count));
+    const Result<bool> gone =
+        eventually(context.within(options_.grace), [&] { return have_none(context, listeners); });
+    if (!gone) return fail(gone.error());
+    if (*gone) return {};
+    count = count_objects(context, client_, listeners);
+    if (!count) return pass(count);
+  }
+  tell_(fmt::format("{} listeners may stay at the load balancers", *count));
+  return {};
+}
 
+Result<> Uninstaller::delete_pools(const Context& context) {
+  const ResourceType& pools = api::port_pool_kind().type;
   Result<kube::ListPage> page = client_.list_all(context, pools);
   if (!page) return pass(page);
   for (const Value& pool : page->items) {
     const kube::ObjectKey key{std::string(wire::string_at(pool, "/metadata/namespace")),
                               std::string(wire::string_at(pool, "/metadata/name"))};
-    Result<> done = client_.remove(context, pools, key);
-    if (!done && !is_missing(done.error())) return done;
+    const Result<> done = client_.remove(context, pools, key);
+    if (done || is_missing(done.error())) continue;
+    // The controller may have put its webhooks back, and one of them may refuse.
+    tell_(fmt::format("PortPool {} stays until the controller is stopped: {}", key.to_string(),
+                      done.error().message));
   }
-  tell_(fmt::format("deleted the pools; the controller takes {} listeners off the load balancers",
-                    *count));
-  const Result<bool> gone = eventually(context.within(options_.grace), [&]() -> Result<bool> {
-    Result<std::size_t> left = count_objects(context, client_, listeners);
-    if (!left) return pass(left);
-    count = *left;
-    return *left == 0;
-  });
-  if (!gone) return fail(gone.error());
-  if (!*gone) tell_(fmt::format("{} listeners may stay at the load balancers", *count));
   return {};
+}
+
+Result<bool> Uninstaller::have_none(const Context& context, const ResourceType& type) {
+  const Result<kube::ListPage> page = client_.list(context, type, {.limit = 1});
+  if (!page && is_missing(page.error())) return true;
+  if (!page) return fail(page.error());
+  return page->items.empty();
 }
 
 // One that runs would put everything back.

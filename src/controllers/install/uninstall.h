@@ -59,11 +59,13 @@ class Uninstaller {
   // Whether it is there and ours to remove.
   Result<bool> is_there(const Context& context, const Doomed& one);
   Result<bool> is_running(const Context& context);
+  Result<bool> have_none(const Context& context, const kube::ResourceType& type);
   Result<std::vector<std::string>> holders(const Context& context);
 
   Result<> remove(const Context& context, const Doomed& one);
   Result<> remove_webhooks(const Context& context);
   Result<> let_go_of_listeners(const Context& context);
+  Result<> delete_pools(const Context& context);
   Result<> stop_controller(const Context& context);
   Result<> wait_for_lease(const Context& context);
   Result<> sweep_objects(const Context& context);

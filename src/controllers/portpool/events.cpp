@@ -1,6 +1,7 @@
 #include "controllers/portpool/events.h"
 
 #include "api/pod_ports.h"
+#include "claims/slot.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -49,10 +50,21 @@ kube::EventNote pool_failed(const api::PortPool& pool, const Error& error) {
   return about_pool(pool, kWarning, kEnsureFailedReason, error.to_string());
 }
 
-kube::EventNote listener_failed(const api::Listener& listener, const Error& error) {
-  const kube::ResourceType& kind = api::listener_kind().type;
-  return note(kind.api_version(), kind.kind, listener.meta, kWarning, kEnsureFailedReason,
-              error.to_string());
+Error claim_lost(const api::Listener& lock) {
+  const auto claim = claims::claim_of(lock);
+  std::string holder = "nobody yet";
+  if (claim) {
+    holder = claim->pod_name.empty() ? "a Pod of " + claim->ns
+                                     : "Pod " + claim->ns + "/" + claim->pod_name;
+  }
+  return error_of(Code::conflict, "{} port {} of the pool is held by {}", lock.spec.protocol,
+                  lock.spec.port, holder)
+      .about("Listener " + lock.meta.key().to_string())
+      .with_hint("delete the Pod: the one that comes in its place gets a port of its own");
+}
+
+kube::EventNote pod_lost_claim(const kube::Pod& pod, const Error& error) {
+  return note("v1", "Pod", pod.meta, kWarning, kClaimLostReason, error.to_string());
 }
 
 }  // namespace berth::controllers::portpool

@@ -67,6 +67,7 @@ std::string_view content_type_of(PatchType type) {
   switch (type) {
     case PatchType::json: return "application/json-patch+json";
     case PatchType::merge: return "application/merge-patch+json";
+    case PatchType::strategic: return "application/strategic-merge-patch+json";
     case PatchType::apply: break;
   }
   return "application/apply-patch+yaml";

@@ -21,7 +21,8 @@
 
 namespace berth::kube {
 
-enum class PatchType : std::uint8_t { json, merge, apply };
+// `strategic` is for built-in kinds alone: lists are merged by their keys.
+enum class PatchType : std::uint8_t { json, merge, strategic, apply };
 
 struct GetOptions {
   std::string resource_version{};  // empty: the most recent; "0": any

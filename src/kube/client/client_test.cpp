@@ -177,6 +177,7 @@ TEST_F(ClientTest, PatchesCarryTheirContentType) {
   const Case cases[] = {
       {PatchType::json, "application/json-patch+json", "?fieldManager=berth"},
       {PatchType::merge, "application/merge-patch+json", "?fieldManager=berth"},
+      {PatchType::strategic, "application/strategic-merge-patch+json", "?fieldManager=berth"},
       {PatchType::apply, "application/apply-patch+yaml", "?fieldManager=berth&force=true"},
   };
   for (const Case& c : cases) {

@@ -90,6 +90,7 @@ class ModelProvider {
   // Lands slow tasks whose time has come.
   void advance(Instant now);
   bool tasks_under_way() const;
+  std::vector<model::LoadBalancerRef> load_balancers() const;
   std::vector<berth::lb::ObservedListener> listeners(const model::LoadBalancerRef& lb) const;
   std::optional<berth::lb::ObservedListener> find(const model::LoadBalancerRef& lb,
                                                   model::Protocol protocol, model::Port port) const;

@@ -2,11 +2,15 @@
 
 #include <algorithm>
 
+#include "sim/lb/model_driver.h"
+
 namespace berth::world {
 namespace {
 
 // How often the API server's side of a webhook call looks whether the replica still lives.
 constexpr Duration kConnectionCheck = std::chrono::seconds{1};
+// Tasks at the provider land as late as this.
+constexpr Duration kProviderTick = std::chrono::milliseconds{500};
 constexpr Duration kPrepareRetry = std::chrono::seconds{1};
 
 ClusterOptions with_webhooks(ClusterOptions options, sim::kube::WebhookCaller& webhooks) {
@@ -27,14 +31,15 @@ class World::Replica {
   Replica(World& world, const std::string& name)
       : process_(world.kernel().start_process(name, sim::Crashable::yes)),
         network_(world.cluster_.connect(process_)),
-        carrier_(std::make_unique<ModelForwarder>(process_, world.ports_)) {
+        driver_(std::make_unique<sim::lb::ModelDriver>(world.provider_, process_)) {
     const WorldOptions& options = world.options_;
     if (options.around_transport) planted_network_ = options.around_transport(*network_);
-    if (options.around_forwarder) planted_carrier_ = options.around_forwarder(*carrier_);
+    if (options.around_driver) planted_driver_ = options.around_driver(*driver_);
+    lb::Driver* const driver = planted_driver_ ? planted_driver_.get() : driver_.get();
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
         berth::kube::fixed_config(Cluster::kServerUrl, {}), config_of(options.config, name),
-        planted_carrier_ ? *planted_carrier_ : *carrier_, world.kernel().fork_random());
+        [driver](const model::LoadBalancerRef&) { return driver; }, world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
@@ -89,9 +94,9 @@ class World::Replica {
 
   sim::Process& process_;
   std::unique_ptr<net::Transport> network_;
-  std::unique_ptr<lb::Forwarder> carrier_;
+  std::unique_ptr<lb::Driver> driver_;
   std::unique_ptr<net::Transport> planted_network_;
-  std::unique_ptr<lb::Forwarder> planted_carrier_;
+  std::unique_ptr<lb::Driver> planted_driver_;
   std::unique_ptr<app::App> app_;
   bool listening_ = false;
   bool stopping_ = false;
@@ -103,8 +108,14 @@ World::World(std::uint64_t seed, WorldOptions options)
     : options_(std::move(options)),
       cluster_(seed, with_webhooks(options_.cluster, *this)),
       kubelet_(cluster_, options_.kubelet),
+      provider_(options_.provider),
       random_(kernel().fork_random()) {
   kernel().on_crash([this](sim::Process& dead) { replace(dead); });
+  (void)cluster_.play("provider", [this](std::stop_token stop) {
+    do {
+      provider_.advance(kernel().now());
+    } while (cluster_.pause(kProviderTick, stop));
+  });
   replicas_.resize(static_cast<std::size_t>(options_.replicas));
   for (std::size_t i = 0; i < replicas_.size(); ++i) start_replica(i);
 }

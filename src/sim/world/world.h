@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "app/app.h"
-#include "lb/forwarder.h"
+#include "lb/driver.h"
+#include "sim/lb/model_provider.h"
 #include "sim/world/cluster.h"
 #include "sim/world/kubelet.h"
-#include "sim/world/model_ports.h"
 
 namespace berth::world {
 
@@ -29,7 +29,8 @@ struct WorldOptions {
   Duration restart_delay = std::chrono::seconds{2};
   // What a test puts between a replica and its surroundings, to plant a defect.
   std::function<std::unique_ptr<net::Transport>(net::Transport&)> around_transport{};
-  std::function<std::unique_ptr<lb::Forwarder>(lb::Forwarder&)> around_forwarder{};
+  std::function<std::unique_ptr<lb::Driver>(lb::Driver&)> around_driver{};
+  sim::lb::ModelOptions provider{};
 };
 
 class World final : public sim::kube::WebhookCaller {
@@ -39,7 +40,8 @@ class World final : public sim::kube::WebhookCaller {
 
   Cluster& cluster() { return cluster_; }
   sim::Kernel& kernel() { return cluster_.kernel(); }
-  ModelPorts& ports() { return ports_; }
+  // Where the load balancers are; outlives every replica, as a cloud does.
+  sim::lb::ModelProvider& provider() { return provider_; }
 
   // Replicas that lead and may write, at this moment.
   int leaders() const;
@@ -62,7 +64,7 @@ class World final : public sim::kube::WebhookCaller {
   const WorldOptions options_;
   Cluster cluster_;
   Kubelet kubelet_;
-  ModelPorts ports_;
+  sim::lb::ModelProvider provider_;
   Random random_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::list<std::unique_ptr<Replica>> leaving_;  // those that stop in order

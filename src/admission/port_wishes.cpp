@@ -1,0 +1,146 @@
+#include "admission/port_wishes.h"
+
+#include <boost/json.hpp>
+
+#include "admission/pod_patch.h"
+#include "api/go_duration.h"
+#include "api/host_ports.h"
+#include "crypto/digest.h"
+
+namespace berth::admission {
+namespace {
+
+using wire::Array;
+using wire::Value;
+
+struct DeclaredPort {
+  model::Port port = 0;
+  model::Protocol protocol = model::Protocol::tcp;
+  bool has_host_port = false;
+};
+
+std::string annotation_path(std::string_view key) {
+  return fmt::format("metadata.annotations[{}]", key);
+}
+
+DeclaredPort declared(const Value& port) {
+  DeclaredPort out{.port =
+                       static_cast<model::Port>(wire::int_at(port, "/containerPort").value_or(0))};
+  // SCTP is none of ours; it is asked for by name or number all the same, and TCP is given then.
+  if (wire::string_at(port, "/protocol") == "UDP") out.protocol = model::Protocol::udp;
+  out.has_host_port = wire::int_at(port, "/hostPort").value_or(0) > 0;
+  return out;
+}
+
+// By name, or by number: then with the protocol that is asked for, if the container has both.
+std::optional<DeclaredPort> find_port(const Value& pod, const api::PortRequest& request) {
+  std::optional<DeclaredPort> found;
+  for_each_container(pod, [&](const Value& container) {
+    const Array* ports = wire::array_at(container, "/ports");
+    for (const Value& one : ports ? *ports : Array{}) {
+      const DeclaredPort port = declared(one);
+      const bool named = !request.port_name.empty();
+      if (named ? wire::string_at(one, "/name") != request.port_name : port.port != request.port)
+        continue;
+      const bool fits = !request.protocols.empty() && request.protocols.front() == port.protocol;
+      if (!found || fits) found = port;
+    }
+  });
+  return found;
+}
+
+std::string list_ports(const Value& pod) {
+  std::string list;
+  for_each_container(pod, [&](const Value& container) {
+    const Array* ports = wire::array_at(container, "/ports");
+    for (const Value& one : ports ? *ports : Array{}) {
+      const std::string_view name = wire::string_at(one, "/name");
+      list += fmt::format("{}{}{}", list.empty() ? "" : ", ",
+                          wire::int_at(one, "/containerPort").value_or(0),
+                          name.empty() ? "" : fmt::format(" ({})", name));
+    }
+  });
+  return list.empty() ? "none" : list;
+}
+
+// A port of the node: declared, or given by the random host ports that the Pod asks for as well.
+bool will_have_host_port(const Value& pod, const DeclaredPort& port) {
+  return port.has_host_port || wire::bool_at(pod, "/spec/hostNetwork").value_or(false) ||
+         annotation_of(pod, api::kHostPortAnnotation) == "true";
+}
+
+Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
+  const std::string shown =
+      request.port_name.empty() ? fmt::format("{}", request.port) : request.port_name;
+  const std::optional<DeclaredPort> port = find_port(pod, request);
+  if (!port) {
+    return fail(error_of(Code::invalid, "no container declares port {}; declared are: {}", shown,
+                         list_ports(pod))
+                    .at(annotation_path(api::kPortsAnnotation))
+                    .with_hint("add it to spec.containers[].ports"));
+  }
+  if (request.host_port && !will_have_host_port(pod, *port)) {
+    return fail(error_of(Code::invalid, "port {} has no hostPort, and /hostport asks for it", shown)
+                    .at(annotation_path(api::kPortsAnnotation))
+                    .with_hint("set hostPort in spec.containers[].ports, or leave /hostport out"));
+  }
+  PortWish wish{.slot = {request.pool, request.item, request.protocols},
+                .container_port = port->port,
+                .host_port = request.host_port};
+  if (wish.slot.protocols.empty()) wish.slot.protocols = {port->protocol};
+  return wish;
+}
+
+Result<Duration> keep_of(const Value& pod) {
+  const std::string_view text = annotation_of(pod, api::kKeepDurationAnnotation);
+  if (text.empty()) return Duration::zero();
+  Result<Duration> keep = api::parse_go_duration(text);
+  if (keep && *keep < Duration::zero())
+    keep = fail(Code::invalid, "'{}' is negative: durations are 0 or longer", text);
+  if (!keep) return fail(std::move(keep.error()).at(annotation_path(api::kKeepDurationAnnotation)));
+  return keep;
+}
+
+Result<PortWishes> read(const Value& pod, std::string_view ns) {
+  const std::string_view text = annotation_of(pod, api::kPortsAnnotation);
+  Result<std::vector<api::PortRequest>> requests = api::parse_port_requests(text, ns);
+  if (!requests) return pass(requests);
+  PortWishes out;
+  for (const api::PortRequest& request : *requests) {
+    Result<PortWish> wish = resolve(pod, request);
+    if (!wish) return pass(wish);
+    out.ports.push_back(std::move(*wish));
+  }
+  Result<Duration> keep = keep_of(pod);
+  if (!keep) return pass(keep);
+  out.keep = *keep;
+  out.wants_gate = has_annotation(pod, api::kReadinessGateAnnotation) &&
+                   annotation_of(pod, api::kReadinessGateAnnotation) != "false";
+  out.hash = crypto::sha256_hex(text).substr(0, 16);
+  return out;
+}
+
+}  // namespace
+
+std::vector<claims::SlotRequest> PortWishes::slots() const {
+  std::vector<claims::SlotRequest> out;
+  for (const PortWish& port : ports) out.push_back(port.slot);
+  return out;
+}
+
+Result<PortWishes> wishes_of(const kube::AdmissionRequest& request) {
+  Result<PortWishes> wishes = read(request.object, request.ns);
+  if (!wishes) return fail(std::move(wishes.error()).about(request.describe()));
+  return wishes;
+}
+
+std::string controller_uid(const Value& pod) {
+  const Array* owners = wire::array_at(pod, "/metadata/ownerReferences");
+  for (const Value& owner : owners ? *owners : Array{}) {
+    if (wire::bool_at(owner, "/controller").value_or(false))
+      return std::string(wire::string_at(owner, "/uid"));
+  }
+  return {};
+}
+
+}  // namespace berth::admission

@@ -1,0 +1,34 @@
+// What a Pod under admission asks for: its annotations read together with its containers. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/pod_ports.h"
+#include "claims/slot_index.h"
+#include "kube/admission/review.h"
+
+namespace berth::admission {
+
+struct PortWish {
+  claims::SlotRequest slot{};  // its protocols are known
+  model::Port container_port = 0;
+  bool host_port = false;
+};
+
+struct PortWishes {
+  std::vector<PortWish> ports{};
+  Duration keep{};          // how long its name keeps the ports
+  bool wants_gate = false;  // a readiness gate
+  std::string hash{};       // of what was asked for
+
+  std::vector<claims::SlotRequest> slots() const;
+};
+
+// Errors name the Pod, the annotation, what was found and what is allowed.
+Result<PortWishes> wishes_of(const kube::AdmissionRequest& request);
+
+// The uid of the Pod's controller; empty when it has none.
+std::string controller_uid(const wire::Value& pod);
+
+}  // namespace berth::admission

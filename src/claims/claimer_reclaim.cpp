@@ -1,0 +1,180 @@
+// The part of Claimer that uses claims again: of a name that comes back, and of an owner whose Pods
+// do not come into being.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <set>
+
+#include "api/decode.h"
+#include "api/port_binding.h"
+#include "claims/claim_patch.h"
+#include "claims/claimer.h"
+#include "claims/reclaim.h"
+
+namespace berth::claims {
+namespace {
+
+using ledger::SlotState;
+using wire::Value;
+
+// The server gives a creation up after 30 s at the latest: until then its Pod may still come.
+constexpr Duration kReuseAge = std::chrono::seconds{35};
+
+// Each race that is lost was won by somebody: a controller that cleans up, or another replica.
+constexpr int kMaxRaces = 5;
+
+bool waits_for_its_name(const ledger::Claim& claim) {
+  switch (claim.state) {
+    case SlotState::claimed: return true;
+    case SlotState::bound:
+    case SlotState::draining:
+    case SlotState::kept: return claim.keep > Duration::zero();
+    case SlotState::free:
+    case SlotState::quarantined: return false;
+  }
+  return false;
+}
+
+// The locks of the slots that a PortBinding speaks of: on the first load balancer of each item.
+std::vector<kube::ObjectKey> locks_in(const api::PortBinding& binding,
+                                      const model::LoadBalancerDefaults& defaults) {
+  std::vector<kube::ObjectKey> keys;
+  for (const api::PortBindingItem& item : binding.spec.port_binding_list) {
+    const Result<model::Protocol> protocol = model::parse_protocol(item.protocol);
+    if (!protocol || item.load_balancer_ids.empty()) continue;
+    const Result<model::LoadBalancerRef> first =
+        model::parse_load_balancer(item.load_balancer_ids.front(), defaults);
+    if (!first) continue;
+    keys.push_back(
+        {item.pool_namespace, api::pool_listener_name(*first, *protocol, api::ports_of(item))});
+  }
+  return keys;
+}
+
+}  // namespace
+
+Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
+                                                  const std::string& pod_name,
+                                                  const std::vector<SlotRequest>& requests,
+                                                  const ledger::Claim& claim) {
+  const kube::ObjectKey pod{claim.ns, pod_name};
+  // What this replica's cache has may be from before the Pod ended: the binding says where to look.
+  if (claim.keep > Duration::zero()) {
+    const Result<Value> found = client_.get(context, api::port_binding_kind().type, pod);
+    if (!found && found.error().code != Code::not_found) return fail(found.error());
+    const Result<api::PortBinding> binding =
+        found ? api::decode_port_binding(*found) : Result<api::PortBinding>(api::PortBinding{});
+    if (!binding) return fail(binding.error());
+    for (const kube::ObjectKey& lock : locks_in(*binding, options_.defaults)) {
+      if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
+    }
+  }
+  // Lost a race: what the locks are now, which was read in between, decides.
+  for (int i = 0;; ++i) {
+    const LocksByEntry mine = newest_match(
+        requests, store_.by_index(kPodIndex, pod.to_string()), [&](const ledger::Claim& earlier) {
+          return earlier.request == claim.request && waits_for_its_name(earlier);
+        });
+    if (mine.empty()) return std::vector<TakenSlot>{};
+    if (Result<> gone = refuse_while_pod_lives(context, mine); !gone) return pass(gone);
+    Result<std::vector<TakenSlot>> taken =
+        replace_claims(context, mine, claim, ledger::Event::pod_returns);
+    const bool lost = !taken && taken.error().code == Code::conflict;
+    if (!lost || i == kMaxRaces || context.expired()) return taken;
+  }
+}
+
+// A creation under a name that is taken is refused by the server, after us: the port must stay with
+// the Pod that has it.
+Result<> Claimer::refuse_while_pod_lives(const Context& context,
+                                         const std::vector<Locks>& by_entry) {
+  for (const Locks& entry : by_entry) {
+    for (const ListenerPtr& lock : entry) {
+      const auto claim = claim_of(*lock);
+      if (claim->state != SlotState::bound) continue;
+      const Result<Value> pod =
+          client_.get(context, kube::types::kPod, {claim->ns, claim->pod_name});
+      if (!pod && pod.error().code == Code::not_found) continue;
+      if (!pod) return fail(pod.error());
+      if (wire::string_at(*pod, "/metadata/uid") != claim->pod_uid) continue;
+      return fail(
+          error_of(Code::already_exists, "the Pod that has this name's ports is still there")
+              .about(fmt::format("Pod {}/{}", claim->ns, claim->pod_name))
+              .with_hint("it is created when the old one is gone"));
+    }
+  }
+  return {};
+}
+
+Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,
+                                                       const std::vector<Locks>& by_entry,
+                                                       const ledger::Claim& claim,
+                                                       ledger::Event event) {
+  const WallTime now = context.tasks.wall_time();
+  std::vector<TakenSlot> taken;
+  for (std::size_t i = 0; i < by_entry.size(); ++i) {
+    const api::Listener& first = *by_entry[i].front();
+    taken.push_back({.item = std::string(item_of(first)), .ports = api::ports_of(first.spec)});
+    for (const ListenerPtr& lock : by_entry[i]) {
+      const auto before = claim_of(*lock);
+      ledger::Claim after = claim;
+      after.entry = static_cast<int>(i);
+      if (event == ledger::Event::pod_returns) after = taken_back(*before, after, now);
+      const std::string text = ledger::encode(after);
+      const Result<Value> written =
+          client_.patch(context, api::listener_kind().type, lock->meta.key(), kube::PatchType::json,
+                        claim_patch(claim_text(*lock), text));
+      const Code code = written ? Code::internal : written.error().code;
+      const bool lost = !written && (code == Code::precondition || code == Code::not_found);
+      if (!lost) {
+        taken.back().locks.push_back({lock->meta.key(), std::string(claim_text(*lock)), text});
+      }
+      if (written) {
+        remember(*written);
+        continue;
+      }
+      give_back(context, taken);
+      if (!lost) return fail(written.error());
+      // Somebody moved it in this moment: what it is now decides, when the Pod comes again.
+      if (Result<> fresh = refresh(context, lock->meta.key()); !fresh) return pass(fresh);
+      return fail(error_of(Code::conflict, "its ports changed hands just now")
+                      .about(fmt::format("Pod {}/{}", claim.ns, claim.pod_name))
+                      .with_hint("try again"));
+    }
+  }
+  return taken;
+}
+
+Result<std::vector<TakenSlot>> Claimer::reuse_oldest(const Context& context,
+                                                     const std::vector<SlotRequest>& requests,
+                                                     const ledger::Claim& claim) {
+  if (claim.owner_uid.empty()) return std::vector<TakenSlot>{};
+  const std::vector<ListenerPtr> unbound = store_.by_index(kOwnerIndex, claim.owner_uid);
+  std::set<std::string> tokens;
+  for (const ListenerPtr& lock : unbound)
+    if (const auto earlier = claim_of(*lock)) tokens.insert(earlier->token);
+  if (tokens.size() < kMaxUnboundClaims) return std::vector<TakenSlot>{};
+
+  const WallTime now = context.tasks.wall_time();
+  const LocksByEntry oldest = oldest_match(requests, unbound, [&](const ledger::Claim& earlier) {
+    return earlier.request == claim.request && now - earlier.since >= kReuseAge &&
+           earlier.pod_uid.empty();
+  });
+  if (oldest.empty()) return std::vector<TakenSlot>{};
+  const Result<bool> in_use = has_pod_with_token(context, *claim_of(*oldest.front().front()));
+  if (!in_use) return fail(in_use.error());
+  if (*in_use) return std::vector<TakenSlot>{};
+  Result<std::vector<TakenSlot>> reused =
+      replace_claims(context, oldest, claim, ledger::Event::reused);
+  if (!reused && reused.error().code == Code::conflict) return std::vector<TakenSlot>{};
+  return reused;
+}
+
+Result<bool> Claimer::has_pod_with_token(const Context& context, const ledger::Claim& claim) {
+  const Result<kube::ListPage> page = client_.list(
+      context, kube::types::kPod,
+      {.ns = claim.ns, .label_selector = fmt::format("{}={}", ledger::kTokenLabel, claim.token)});
+  if (!page) return fail(page.error());
+  return !page->items.empty();
+}
+
+}  // namespace berth::claims

@@ -1,0 +1,14 @@
+// What is said to the creator of a Pod for which no slot is left: which pool, how many are in use,
+// by whom, and what to do. Pure.
+#pragma once
+
+#include "claims/slot_index.h"
+
+namespace berth::claims {
+
+Error exhausted(const SlotRequest& request, const ListenerStore& store);
+
+// "games/room-0, games/room-1 and 98 more": the Pods that have slots among these Listeners.
+std::string name_holders(const std::vector<ListenerPtr>& listeners);
+
+}  // namespace berth::claims

@@ -1,0 +1,142 @@
+#include "claims/grantor.h"
+
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "api/walkers.h"
+
+namespace berth::claims {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+// The leader alone grants: more than a few losses in a row are a defect.
+constexpr int kMaxTries = 10;
+
+api::Grant to_api(const ledger::Grant& grant) {
+  return {.protocol = std::string(model::to_string(grant.protocol)),
+          .start_port = grant.ports.first,
+          .end_port = grant.ports.last,
+          .owner_kind = grant.owner.kind,
+          .owner_namespace = grant.owner.ns,
+          .owner_name = grant.owner.name,
+          .owner_uid = grant.owner.uid,
+          .item = grant.item,
+          .since = format_rfc3339_micro(grant.since)};
+}
+
+ledger::Grant from_api(const api::Grant& grant) {
+  return {.protocol = model::parse_protocol(grant.protocol).value_or(model::Protocol::tcp),
+          .ports = {static_cast<model::Port>(grant.start_port),
+                    static_cast<model::Port>(grant.end_port)},
+          .owner = {grant.owner_kind, grant.owner_namespace, grant.owner_name, grant.owner_uid},
+          .item = grant.item,
+          .since = parse_rfc3339(grant.since).value_or(WallTime{})};
+}
+
+Array encode(const std::vector<ledger::Grant>& grants) {
+  Array out;
+  for (const ledger::Grant& grant : grants) out.push_back(api::encode(to_api(grant)));
+  return out;
+}
+
+}  // namespace
+
+std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {
+  std::vector<ledger::Grant> out;
+  for (const api::Grant& grant : object.spec.grants) out.push_back(from_api(grant));
+  return out;
+}
+
+Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,
+                        const ledger::Grant& wanted) {
+  const std::string name = model::object_name(lb);
+  for (int i = 0; i < kMaxTries; ++i) {
+    const auto object = balancers_.get({"", name});
+    Result<> written;
+    if (!object) {
+      written = create(context, lb, wanted);
+    } else {
+      const std::vector<ledger::Grant> grants = grants_of(*object);
+      if (ledger::is_granted(grants, wanted.owner.uid, wanted.protocol, wanted.ports)) return {};
+      Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted);
+      if (!next) return fail(std::move(next.error()).about(model::to_string(lb)));
+      written = swap(context, *object, *next);
+    }
+    if (written) return {};
+    const Code code = written.error().code;
+    if (code != Code::precondition && code != Code::already_exists && code != Code::not_found)
+      return written;
+    if (Result<> fresh = refresh(context, name); !fresh) return fresh;
+  }
+  return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
+                  .about(model::to_string(lb)));
+}
+
+Result<> Grantor::release(const Context& context, std::string_view owner_uid,
+                          std::string_view item) {
+  for (const auto& object : balancers_.all()) {
+    const std::vector<ledger::Grant> before = grants_of(*object);
+    const std::vector<ledger::Grant> after = ledger::without_owner(before, owner_uid, item);
+    if (after.size() == before.size()) continue;
+    Result<> written = swap(context, *object, after);
+    if (!written && written.error().code == Code::not_found) continue;
+    // Known only from the cache, which may be behind: the caller comes again.
+    if (!written) return written;
+  }
+  return {};
+}
+
+Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& lb,
+                         const ledger::Grant& first) {
+  const kube::ResourceType& type = api::load_balancer_kind().type;
+  const api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
+                                   .region = lb.region,
+                                   .load_balancer_id = lb.id,
+                                   .grants = {to_api(first)}};
+  Result<Value> made = client_.create(context, type,
+                                      Object{{"apiVersion", type.api_version()},
+                                             {"kind", type.kind},
+                                             {"metadata", Object{{"name", model::object_name(lb)}}},
+                                             {"spec", api::encode(spec)}});
+  if (!made) return pass(made);
+  remember(*made);
+  return {};
+}
+
+Result<> Grantor::swap(const Context& context, const api::LoadBalancer& object,
+                       const std::vector<ledger::Grant>& grants) {
+  // Missing and null are the same to the server's test; the list is left out when it is empty.
+  const Value before =
+      object.spec.grants.empty() ? Value(nullptr) : Value(encode(grants_of(object)));
+  const Array patch{
+      Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
+      Object{{"op", "test"}, {"path", "/spec/grants"}, {"value", before}},
+      grants.empty() ? Object{{"op", "remove"}, {"path", "/spec/grants"}}
+                     : Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
+  Result<Value> written = client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
+                                        kube::PatchType::json, patch);
+  if (!written) return pass(written);
+  remember(*written);
+  return {};
+}
+
+Result<> Grantor::refresh(const Context& context, const std::string& name) {
+  const Result<Value> found = client_.get(context, api::load_balancer_kind().type, {"", name});
+  if (found) {
+    remember(*found);
+    return {};
+  }
+  if (found.error().code != Code::not_found) return fail(found.error());
+  // Gone, and our cache does not know it yet.
+  return fail(error_of(Code::unavailable, "is being removed").about("LoadBalancer " + name));
+}
+
+void Grantor::remember(const Value& object) {
+  if (Result<api::LoadBalancer> decoded = api::decode_load_balancer(object))
+    balancers_.put(std::move(*decoded));
+}
+
+}  // namespace berth::claims

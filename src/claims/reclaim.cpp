@@ -1,0 +1,75 @@
+#include "claims/reclaim.h"
+
+#include <algorithm>
+#include <map>
+
+namespace berth::claims {
+namespace {
+
+struct Group {
+  WallTime since{};
+  LocksByEntry by_entry{};
+};
+
+bool answers(const SlotRequest& request, const api::Listener& lock) {
+  const auto protocol = protocol_of(lock);
+  return pool_of(lock) == request.pool && protocol &&
+         std::ranges::count(request.protocols, *protocol) != 0 &&
+         (request.item.empty() || item_of(lock) == request.item);
+}
+
+bool is_complete(const SlotRequest& request, const std::vector<ListenerPtr>& locks) {
+  if (locks.size() != request.protocols.size()) return false;
+  for (std::size_t i = 0; i < locks.size(); ++i) {
+    if (protocol_of(*locks[i]) != request.protocols[i]) return false;
+    if (locks[i]->spec.port != locks[0]->spec.port) return false;
+  }
+  return true;
+}
+
+std::vector<Group> matches(const std::vector<SlotRequest>& requests,
+                           const std::vector<ListenerPtr>& locks,
+                           const std::function<bool(const ledger::Claim&)>& fits) {
+  std::map<std::string, Group> groups;  // by token
+  for (const ListenerPtr& lock : locks) {
+    const auto claim = claim_of(*lock);
+    if (!claim || !fits(*claim) || lock->meta.deleting) continue;
+    const auto entry = static_cast<std::size_t>(claim->entry);
+    if (claim->entry < 0 || entry >= requests.size() || !answers(requests[entry], *lock)) continue;
+    Group& group = groups[claim->token];
+    group.by_entry.resize(requests.size());
+    group.since = std::max(group.since, claim->since);
+    group.by_entry[entry].push_back(lock);
+  }
+  std::vector<Group> out;
+  for (auto& [token, group] : groups) {
+    bool complete = true;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      std::ranges::sort(group.by_entry[i], {}, [](const ListenerPtr& lock) {
+        return protocol_of(*lock).value_or(model::Protocol::tcp);
+      });
+      complete = complete && is_complete(requests[i], group.by_entry[i]);
+    }
+    if (complete) out.push_back(std::move(group));
+  }
+  std::ranges::sort(out, {}, &Group::since);
+  return out;
+}
+
+}  // namespace
+
+LocksByEntry newest_match(const std::vector<SlotRequest>& requests,
+                          const std::vector<ListenerPtr>& locks,
+                          const std::function<bool(const ledger::Claim&)>& fits) {
+  std::vector<Group> found = matches(requests, locks, fits);
+  return found.empty() ? LocksByEntry{} : std::move(found.back().by_entry);
+}
+
+LocksByEntry oldest_match(const std::vector<SlotRequest>& requests,
+                          const std::vector<ListenerPtr>& locks,
+                          const std::function<bool(const ledger::Claim&)>& fits) {
+  std::vector<Group> found = matches(requests, locks, fits);
+  return found.empty() ? LocksByEntry{} : std::move(found.front().by_entry);
+}
+
+}  // namespace berth::claims

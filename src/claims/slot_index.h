@@ -1,0 +1,78 @@
+// SlotIndex: which slot to try first. What the caches of this replica know, as bits; the truth is
+// on the API server, and a claim tests it.
+//
+// Fed by the changes of the Listener and PortPool stores. Thread-safe; owned by the composition
+// root, which attaches it before the informers start.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/port_pool.h"
+#include "base/mutex.h"
+#include "claims/slot.h"
+#include "ledger/slot_table.h"
+
+namespace berth::claims {
+
+using PoolStore = kube::Store<api::PortPool>;
+
+struct SlotRequest {
+  kube::ObjectKey pool{};
+  std::string item{};                        // empty: any
+  std::vector<model::Protocol> protocols{};  // all on the same port, TCP before UDP
+};
+
+// A slot with the Listeners that are its locks, one per protocol in the order of the request.
+struct SlotChoice {
+  std::string item{};
+  model::PortRange ports{};
+  std::vector<kube::ObjectKey> locks{};
+};
+
+struct ItemUsage {
+  kube::ObjectKey pool{};
+  std::string item{};
+  model::Protocol protocol = model::Protocol::tcp;
+  ledger::SlotUsage usage{};
+};
+
+class SlotIndex {
+ public:
+  SlotIndex(ListenerStore& listeners, PoolStore& pools, model::LoadBalancerDefaults defaults);
+
+  // `start` spreads replicas: see ledger::SlotTable.
+  std::optional<SlotChoice> choose(const SlotRequest& request, std::uint32_t start) const;
+  // Every item of the pool, by protocol. Empty: the pool is not known.
+  std::vector<ItemUsage> usage_of(const kube::ObjectKey& pool) const;
+  std::vector<ItemUsage> usage() const;
+
+  // Called without a lock when a slot of the pool can be had that could not before.
+  void on_room(std::function<void(const kube::ObjectKey& pool)> callback) {
+    on_room_ = std::move(callback);
+  }
+
+ private:
+  struct Pool {
+    std::unique_ptr<ledger::SlotTable> slots;
+    std::vector<std::vector<model::LoadBalancerRef>> load_balancers;  // by item
+  };
+
+  void on_listener(const kube::Change<api::Listener>& change);
+  void on_pool(const kube::Change<api::PortPool>& change);
+  std::unique_ptr<Pool> build(const api::PortPool& pool) const;
+  void note(Pool& pool, const api::Listener& listener, bool present) const;
+  static std::uint32_t free_slots(const Pool& pool);
+  static void add_usage(const kube::ObjectKey& key, const Pool& pool, std::vector<ItemUsage>& out);
+
+  ListenerStore& listeners_;
+  const model::LoadBalancerDefaults defaults_;
+  std::function<void(const kube::ObjectKey&)> on_room_;
+  mutable Mutex mu_;
+  std::map<kube::ObjectKey, std::unique_ptr<Pool>> pools_ GUARDED_BY(mu_);
+};
+
+}  // namespace berth::claims

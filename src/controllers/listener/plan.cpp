@@ -1,0 +1,133 @@
+#include "controllers/listener/plan.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/keys.h"
+#include "api/walkers.h"
+#include "claims/slot.h"
+
+namespace berth::controllers::listener {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+std::uint32_t seconds(std::int64_t value) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000));
+}
+
+model::Scheduler scheduler_of(const std::string& policy) {
+  if (policy == "LEAST_CONN") return model::Scheduler::least_connections;
+  if (policy == "IP_HASH") return model::Scheduler::source_ip;
+  return model::Scheduler::weighted_round_robin;
+}
+
+model::ListenerAttributes attributes_of(const api::ListenerSpec& spec) {
+  model::ListenerAttributes out;
+  if (!spec.listener_attribute) return out;
+  const api::ListenerAttribute& attribute = *spec.listener_attribute;
+  out.scheduler = scheduler_of(attribute.lb_policy);
+  out.session_seconds = seconds(attribute.session_time);
+  if (!attribute.health_check) return out;
+  const api::ListenerHealthCheck& check = *attribute.health_check;
+  out.health_check = model::HealthCheck{.enabled = check.enabled,
+                                        .timeout_seconds = seconds(check.timeout),
+                                        .interval_seconds = seconds(check.interval_time),
+                                        .healthy_count = seconds(check.health_num),
+                                        .unhealthy_count = seconds(check.unhealth_num),
+                                        .port = static_cast<model::Port>(std::clamp<std::int64_t>(
+                                            check.health_check_port, 0, 65535))};
+  return out;
+}
+
+std::vector<model::WeightedTarget> targets_of(const api::ListenerSpec& spec) {
+  std::vector<model::WeightedTarget> out;
+  if (!spec.target_group) return out;
+  for (const api::ListenerBackend& backend : spec.target_group->backends) {
+    out.push_back({{backend.ip, static_cast<model::Port>(backend.port)},
+                   static_cast<std::uint32_t>(std::max<std::int64_t>(backend.weight, 0))});
+  }
+  std::ranges::sort(out);
+  const auto same = std::ranges::unique(out, {}, &model::WeightedTarget::target);
+  out.erase(same.begin(), same.end());
+  return out;
+}
+
+Object put(std::string path, Value value) {
+  return {{"op", "add"}, {"path", std::move(path)}, {"value", std::move(value)}};
+}
+void put_text(std::string_view path, std::string_view now, std::string_view wanted, Array& patch) {
+  if (now != wanted) patch.push_back(put(std::string(path), Value(wanted)));
+}
+
+}  // namespace
+
+Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming) {
+  const std::string object = "Listener " + listener.meta.key().to_string();
+  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
+  if (!protocol) return fail(Error(protocol.error()).about(object).at("spec.protocol"));
+  const auto lb = claims::load_balancer_of(listener, naming.defaults);
+  if (!lb) {
+    return fail(
+        error_of(Code::invalid, "'{}' is not a load balancer", listener.spec.load_balancer_id)
+            .about(object)
+            .at("spec.loadbalancerID"));
+  }
+  engine::Wish wish{.lb = *lb,
+                    .protocol = *protocol,
+                    .ports = api::ports_of(listener.spec),
+                    .name = naming.cluster_id + "-" + listener.meta.name,
+                    .known_id = listener.status.listener_id,
+                    .version = version_of(listener)};
+  if (!listener.meta.deleting) {
+    wish.spec = model::ListenerSpec{.protocol = *protocol,
+                                    .ports = wish.ports,
+                                    .name = wish.name,
+                                    .attributes = attributes_of(listener.spec),
+                                    .targets = targets_of(listener.spec)};
+  }
+  return wish;
+}
+
+std::string version_of(const api::Listener& listener) {
+  return fmt::format("{}/{}{}", listener.meta.uid, claims::spec_hash(listener.spec),
+                     listener.meta.deleting ? "/deleting" : "");
+}
+
+Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcome) {
+  Array patch;
+  const api::ListenerStatus& status = listener.status;
+  if (outcome.result) {
+    if (!claims::is_applied(listener)) {
+      patch.push_back(
+          put("/metadata/annotations/" + wire::escape_pointer_step(claims::kAppliedAnnotation),
+              Value(claims::spec_hash(listener.spec))));
+    }
+    put_text("/status/listenerID", status.listener_id, outcome.listener_id, patch);
+    put_text("/status/status", status.status, api::kSynced, patch);
+    put_text("/status/msg", status.message, "", patch);
+  } else {
+    put_text("/status/status", status.status, api::kNotSynced, patch);
+    put_text("/status/msg", status.message, outcome.result.error().to_string(), patch);
+  }
+  if (patch.empty()) return patch;
+  // Only while the spec is still the one that was applied: a status must not speak of another.
+  patch.insert(patch.begin(),
+               Object{{"op", "test"}, {"path", "/spec"}, {"value", api::encode(listener.spec)}});
+  return patch;
+}
+
+Array release_patch(const api::Listener& listener) {
+  Array before;
+  Array after;
+  for (const std::string& finalizer : listener.meta.finalizers) {
+    before.emplace_back(finalizer);
+    if (finalizer != api::kFinalizer) after.emplace_back(finalizer);
+  }
+  return {Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
+          Object{{"op", "replace"}, {"path", "/metadata/finalizers"}, {"value", after}}};
+}
+
+}  // namespace berth::controllers::listener

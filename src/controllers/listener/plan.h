@@ -1,0 +1,31 @@
+// From Listener objects to wishes, and from outcomes to what is written back. Pure.
+#pragma once
+
+#include <string>
+
+#include "api/listener.h"
+#include "engine/engine.h"
+#include "model/load_balancer.h"
+#include "wire/value.h"
+
+namespace berth::controllers::listener {
+
+struct Naming {
+  model::LoadBalancerDefaults defaults{};
+  std::string cluster_id{};  // how our listeners' names at the provider begin
+};
+
+// What the load balancer shall look like for this Listener; of one that is being deleted, that it
+// has nothing there. Errors name the field that cannot be read.
+Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming);
+
+// Which wish an outcome answers: changes with the spec and with the object.
+std::string version_of(const api::Listener& listener);
+
+// The JSON Patch that notes the outcome of the wish for this spec; empty when the object says so
+// already.
+wire::Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcome);
+// The JSON Patch that lets a deleted object go.
+wire::Array release_patch(const api::Listener& listener);
+
+}  // namespace berth::controllers::listener

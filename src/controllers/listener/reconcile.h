@@ -1,0 +1,56 @@
+// The controller of Listeners: hands each one to the engine as a wish, and writes down what became
+// of it.
+//
+// Two queues: wishes (by Listener), which only talk to the engine, and outcomes (by Listener),
+// which only write to the API server, so that a storm of either does not hold back the other. Runs
+// on the leader; owned by the composition root.
+#pragma once
+
+#include <map>
+
+#include "base/mutex.h"
+#include "claims/courtesy.h"
+#include "claims/slot.h"
+#include "controllers/listener/plan.h"
+#include "engine/engine.h"
+#include "kube/client/client.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/event_recorder.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::listener {
+
+class ListenerController final : public engine::Sink {
+ public:
+  ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
+                     const claims::Courtesy& courtesy, kube::EventRecorder& events, Naming naming,
+                     metrics::Registry* registry);
+
+  // Before `add_to`; the engine outlives the controllers' run.
+  void use(engine::Engine& engine) { engine_ = &engine; }
+  void add_to(kube::Manager& manager);
+
+  void report(const engine::Outcome& outcome) override;
+  // What is wished of a load balancer at this moment.
+  std::vector<engine::StandingWish> wishes_for(const model::LoadBalancerRef& lb) const;
+
+ private:
+  Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> reconcile_outcome(const Context& context, const kube::ObjectKey& key);
+  Result<> note(const Context& context, const api::Listener& listener,
+                const engine::Outcome& outcome);
+  Result<> write(const Context& context, const kube::ObjectKey& key, const wire::Array& patch);
+
+  kube::Client& client_;
+  claims::ListenerStore& listeners_;
+  const claims::Courtesy& courtesy_;
+  kube::EventRecorder& events_;
+  const Naming naming_;
+  engine::Engine* engine_ = nullptr;
+  mutable Mutex mu_;
+  std::map<kube::ObjectKey, engine::Outcome> outcomes_ GUARDED_BY(mu_);
+  kube::Controller wishes_;
+  kube::Controller notes_;
+};
+
+}  // namespace berth::controllers::listener

@@ -1,0 +1,115 @@
+#include "controllers/loadbalancer/reconcile.h"
+
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "api/walkers.h"
+#include "controllers/loadbalancer/plan.h"
+
+namespace berth::controllers::loadbalancer {
+namespace {
+
+using kube::ObjectKey;
+using kube::Requeue;
+using wire::Object;
+
+// People see a changed quota or address after this at the latest.
+constexpr Duration kLookAgain = std::chrono::minutes{5};
+// While the provider does not answer.
+constexpr Duration kTryAgain = std::chrono::seconds{15};
+// A storm of new Listeners is one write.
+constexpr Duration kGather = std::chrono::seconds{2};
+// Load balancers are independent: one that hangs must not hide the others.
+constexpr int kWorkers = 4;
+
+}  // namespace
+
+LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& client,
+                                               kube::Store<api::LoadBalancer>& balancers,
+                                               claims::ListenerStore& listeners,
+                                               const model::LoadBalancerDefaults& defaults,
+                                               engine::Engine::DriverOf driver_of,
+                                               engine::Engine& engine, metrics::Registry* registry)
+    : client_(client),
+      balancers_(balancers),
+      listeners_(listeners),
+      driver_of_(std::move(driver_of)),
+      engine_(engine),
+      controller_(tasks, {.name = "loadbalancer", .workers = kWorkers, .registry = registry},
+                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+  controller_.watch(balancers_, [](const auto& change, const auto& emit) {
+    const bool same_wish = change.before && change.after &&
+                           change.before->meta.generation == change.after->meta.generation;
+    if (change.after && !same_wish) emit(change.object().meta.key());
+  });
+  // How many listeners it has is part of what it says.
+  listeners.on_change([this, defaults](const kube::Change<api::Listener>& change) {
+    if (change.initial || (change.before && change.after)) return;
+    if (const auto lb = claims::load_balancer_of(change.object(), defaults))
+      controller_.queue().add_after({"", model::object_name(*lb)}, kGather);
+  });
+}
+
+Result<Requeue> LoadBalancerController::reconcile(const Context& context, const ObjectKey& key) {
+  const auto object = balancers_.get(key);
+  if (!object || object->meta.deleting) return Requeue{};
+  const Result<model::LoadBalancerRef> ref = ref_of(*object);
+  if (!ref) return fail(ref.error());
+  const std::size_t listeners = listeners_.by_index(claims::kBalancerIndex, key.name).size();
+  if (object->spec.grants.empty() && listeners == 0) {
+    if (Result<> removed = remove_unused(context, *object); !removed) return pass(removed);
+    return Requeue{};
+  }
+  lb::Driver* const driver = driver_of_(*ref);
+  const Result<model::LoadBalancerInfo> answer =
+      driver ? driver->describe(context, *ref)
+             : Result<model::LoadBalancerInfo>(
+                   fail(error_of(Code::unsupported, "nothing here serves {} load balancers",
+                                 model::to_string(ref->provider))
+                            .about(model::to_string(*ref))));
+  if (!answer && answer.error().code == Code::stopped) return fail(answer.error());
+  if (Result<> written = write_status(context, *object, answer, listeners); !written)
+    return pass(written);
+  if (!answer) return Requeue{.after = kTryAgain};
+  bool first = false;
+  {
+    const MutexLock lock(mu_);
+    first = audited_.insert(key.name).second;
+  }
+  if (first) engine_.audit(*ref);
+  return Requeue{.after = kLookAgain};
+}
+
+Result<> LoadBalancerController::write_status(const Context& context,
+                                              const api::LoadBalancer& object,
+                                              const Result<model::LoadBalancerInfo>& answer,
+                                              std::size_t listeners) {
+  const api::LoadBalancerStatus status =
+      status_of(object, answer, listeners, context.tasks.wall_time());
+  if (status == object.status) return {};
+  // A JSON Patch, because a merge would leave members that went away.
+  const wire::Array patch{
+      Object{{"op", "add"}, {"path", "/status"}, {"value", api::encode(status)}}};
+  Result<wire::Value> written =
+      client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
+                    kube::PatchType::json, patch, {.subresource = "status"});
+  if (!written && written.error().code == Code::not_found) return {};
+  if (!written) return pass(written);
+  if (Result<api::LoadBalancer> next = api::decode_load_balancer(*written))
+    balancers_.put(std::move(*next));
+  return {};
+}
+
+// Nobody has a port on it. The version is the precondition: a grant may come in this moment.
+Result<> LoadBalancerController::remove_unused(const Context& context,
+                                               const api::LoadBalancer& object) {
+  const Result<> removed = client_.remove(
+      context, api::load_balancer_kind().type, object.meta.key(),
+      {.uid = object.meta.uid, .resource_version = std::to_string(object.meta.resource_version)});
+  if (removed || removed.error().code == Code::not_found) return {};
+  if (removed.error().code == Code::precondition || removed.error().code == Code::conflict)
+    return {};
+  return removed;
+}
+
+}  // namespace berth::controllers::loadbalancer

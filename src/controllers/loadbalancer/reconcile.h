@@ -1,0 +1,44 @@
+// The controller of LoadBalancer objects: asks the provider and writes down what it says. Runs on
+// the leader; owned by the composition root.
+#pragma once
+
+#include <set>
+
+#include "api/load_balancer.h"
+#include "base/mutex.h"
+#include "claims/slot.h"
+#include "engine/engine.h"
+#include "kube/client/client.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::loadbalancer {
+
+class LoadBalancerController {
+ public:
+  LoadBalancerController(Tasks& tasks, kube::Client& client,
+                         kube::Store<api::LoadBalancer>& balancers,
+                         claims::ListenerStore& listeners,
+                         const model::LoadBalancerDefaults& defaults,
+                         engine::Engine::DriverOf driver_of, engine::Engine& engine,
+                         metrics::Registry* registry);
+
+  void add_to(kube::Manager& manager) { manager.add(controller_); }
+
+ private:
+  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<> write_status(const Context& context, const api::LoadBalancer& object,
+                        const Result<model::LoadBalancerInfo>& answer, std::size_t listeners);
+  Result<> remove_unused(const Context& context, const api::LoadBalancer& object);
+
+  kube::Client& client_;
+  kube::Store<api::LoadBalancer>& balancers_;
+  const claims::ListenerStore& listeners_;
+  const engine::Engine::DriverOf driver_of_;
+  engine::Engine& engine_;
+  Mutex mu_;
+  std::set<std::string> audited_ GUARDED_BY(mu_);  // since this process leads
+  kube::Controller controller_;
+};
+
+}  // namespace berth::controllers::loadbalancer

@@ -1,0 +1,117 @@
+#include "controllers/portpool/binding_object.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/keys.h"
+#include "api/pod_ports.h"
+#include "api/walkers.h"
+#include "controllers/portpool/binding_plan.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+Object labels_for(const std::vector<api::PortBindingItem>& entries) {
+  Object labels{{api::kBindingTypeLabel, api::kPodBinding}};
+  for (const api::PortBindingItem& entry : entries) {
+    labels[api::pool_binding_label(entry.pool_name, entry.pool_namespace)] =
+        api::label_value(entry.pool_item_name);
+  }
+  return labels;
+}
+
+Object annotations_for(const kube::Pod& pod) {
+  Object annotations{{kPodUidAnnotation, pod.meta.uid}};
+  const std::string_view keep = kube::get(pod.meta.annotations, api::kKeepDurationAnnotation);
+  if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
+  return annotations;
+}
+
+Object spec_of(const std::vector<api::PortBindingItem>& entries) {
+  return api::encode(api::PortBindingSpec{.port_binding_list = entries});
+}
+
+std::optional<Value> status_change(const api::PortBinding& binding,
+                                   const api::PortBindingStatus& wanted) {
+  const Object next = api::encode(wanted);
+  if (next == api::encode(binding.status)) return std::nullopt;
+  return Array{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", binding.meta.uid}},
+               Object{{"op", "add"}, {"path", "/status"}, {"value", next}}};
+}
+
+}  // namespace
+
+void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& pool_of) {
+  for (api::PortBindingItem& entry : entries) {
+    const auto pool = pool_of ? pool_of(api::pool_of(entry)) : nullptr;
+    if (!pool) continue;
+    const auto item = std::ranges::find(pool->status.pool_items, entry.pool_item_name,
+                                        &api::PortPoolItemStatus::item_name);
+    if (item == pool->status.pool_items.end()) continue;
+    entry.external = item->external;
+    if (!item->pool_item_load_balancers.empty())
+      entry.pool_item_load_balancers = item->pool_item_load_balancers;
+  }
+}
+
+Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries,
+                  WallTime now) {
+  const auto& type = api::port_binding_kind().type;
+  Object annotations = annotations_for(pod);
+  annotations[api::kUnreadySinceAnnotation] = format_rfc3339_micro(now);
+  return Object{{"apiVersion", type.api_version()},
+                {"kind", type.kind},
+                {"metadata", Object{{"namespace", pod.meta.ns.view()},
+                                    {"name", pod.meta.name},
+                                    {"labels", labels_for(entries)},
+                                    {"annotations", annotations},
+                                    {"finalizers", Array{Value(api::kFinalizer)}}}},
+                {"spec", spec_of(entries)}};
+}
+
+std::optional<Value> binding_patch(const api::PortBinding& binding, const kube::Pod& pod,
+                                   const std::vector<api::PortBindingItem>& entries) {
+  const bool is_its = kube::get(binding.meta.annotations, kPodUidAnnotation) == pod.meta.uid;
+  if (is_its && binding.spec.port_binding_list == entries) return std::nullopt;
+  return Object{{"metadata", Object{{"uid", binding.meta.uid},
+                                    {"labels", labels_for(entries)},
+                                    {"annotations", annotations_for(pod)}}},
+                {"spec", spec_of(entries)}};
+}
+
+std::optional<Value> status_patch(const api::PortBinding& binding,
+                                  const std::vector<api::PortBindingItem>& entries,
+                                  const std::vector<const api::PortBindingItem*>& ready) {
+  api::PortBindingStatus status{.port_binding_type = std::string(api::kPodBinding)};
+  for (const api::PortBindingItem& entry : entries) {
+    const bool is_ready = std::ranges::find(ready, &entry) != ready.end();
+    status.port_pool_bind_status_list.push_back(
+        {.port_pool_name = entry.pool_name,
+         .port_pool_namespace = entry.pool_namespace,
+         .pool_item_name = entry.pool_item_name,
+         .start_port = entry.start_port,
+         .end_port = entry.end_port,
+         .status = std::string(is_ready ? api::kReady : api::kNotReady)});
+  }
+  const bool all = !entries.empty() && ready.size() == entries.size();
+  status.status = std::string(all ? api::kReady : api::kNotReady);
+  return status_change(binding, status);
+}
+
+std::optional<Value> cleaning_patch(const api::PortBinding& binding, bool cleaned,
+                                    const std::optional<WallTime>& since, WallTime now) {
+  api::PortBindingStatus status = binding.status;
+  const std::string_view word = cleaned ? api::kCleaned : api::kCleaning;
+  if (status.status == word) return std::nullopt;
+  status.status = std::string(word);
+  status.update_time = format_rfc3339_micro(since.value_or(now));
+  for (api::PortPoolBindStatus& item : status.port_pool_bind_status_list)
+    item.status = std::string(cleaned ? api::kCleaned : api::kDeleting);
+  return status_change(binding, status);
+}
+
+}  // namespace berth::controllers::portpool

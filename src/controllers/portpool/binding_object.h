@@ -1,0 +1,33 @@
+// PortBinding objects as they are written: made, taken over, and told how they stand. Pure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "api/port_binding.h"
+#include "api/port_pool.h"
+#include "kube/cache/pod.h"
+#include "wire/value.h"
+
+namespace berth::controllers::portpool {
+
+using PoolOf = std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)>;
+
+// What pools may change of a bound port: the field that is passed through, and their load
+// balancers' addresses.
+void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& pool_of);
+
+wire::Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries,
+                        WallTime now);
+// The merge patch that makes it this Pod's; nothing when it is.
+std::optional<wire::Value> binding_patch(const api::PortBinding& binding, const kube::Pod& pod,
+                                         const std::vector<api::PortBindingItem>& entries);
+// The merge patch of its status; nothing when it says so already.
+std::optional<wire::Value> status_patch(const api::PortBinding& binding,
+                                        const std::vector<api::PortBindingItem>& entries,
+                                        const std::vector<const api::PortBindingItem*>& ready);
+std::optional<wire::Value> cleaning_patch(const api::PortBinding& binding, bool cleaned,
+                                          const std::optional<WallTime>& since, WallTime now);
+
+}  // namespace berth::controllers::portpool

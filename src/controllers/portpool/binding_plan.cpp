@@ -1,0 +1,292 @@
+#include "controllers/portpool/binding_plan.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/go_duration.h"
+#include "controllers/portpool/binding_object.h"
+#include "controllers/portpool/events.h"
+#include "controllers/portpool/targets.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using ledger::SlotState;
+
+// The caches of Pods and Listeners are not at the same point in time: what looks lost may only be
+// late.
+constexpr Duration kLostGrace = std::chrono::seconds{10};
+// A cache that is behind has caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
+// A binding that takes longer than this says so; a quick one saves the write.
+constexpr Duration kQuickBinding = std::chrono::seconds{2};
+// A port that somebody else has may become free.
+constexpr Duration kLookForLost = std::chrono::seconds{10};
+
+class Planner {
+ public:
+  explicit Planner(const BindingView& view) : view_(view) {
+    if (!view.pod) return;
+    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(
+        kube::get(view.pod->meta.annotations, api::kPoolBindingsAnnotation));
+    if (told) told_ = *told;
+    refresh_entries(told_, view.pool_of);
+  }
+
+  BindingPlan plan() {
+    for (const HeldSlot& slot : view_.slots) plan_slot(slot);
+    // Nothing on half a knowledge.
+    if (plan_.ask_server) return {.ask_server = true};
+    for (const HeldSlot& slot : view_.lost) plan_lost(slot);
+    plan_object();
+    if (has_living_pod() && !view_.pod->meta.deleting) plan_note();
+    return std::move(plan_);
+  }
+
+ private:
+  bool has_living_pod() const { return view_.pod && !view_.pod->finished(); }
+
+  bool is_own(const HeldSlot& slot) {
+    if (!view_.pod) return false;
+    const kube::Pod& pod = *view_.pod;
+    if (slot.claim.state != SlotState::claimed) return slot.claim.pod_uid == pod.meta.uid;
+    const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
+    if (token == slot.claim.token) return true;
+    // A name that comes back: the cache may still have the former Pod.
+    if (slot.claim.pod_name != pod.meta.name || slot.claim.pod_uid == pod.meta.uid) return false;
+    if (!view_.server_uid) plan_.ask_server = true;
+    return view_.server_uid == pod.meta.uid;
+  }
+
+  void plan_slot(const HeldSlot& slot) {
+    switch (slot.claim.state) {
+      case SlotState::claimed:
+        if (is_own(slot)) view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
+        return;
+      case SlotState::bound: return plan_bound(slot);
+      case SlotState::draining: return plan_draining(slot);
+      case SlotState::kept:
+      case SlotState::quarantined: return plan_waiting(slot);
+      case SlotState::free: return;
+    }
+  }
+
+  void plan_bound(const HeldSlot& slot) {
+    if (is_own(slot)) return view_.pod->finished() ? release(slot) : keep_up(slot);
+    if (!view_.server_uid) {
+      plan_.ask_server = true;
+    } else if (*view_.server_uid == slot.claim.pod_uid) {
+      look_again(kCatchUp);
+    } else {
+      release(slot);
+    }
+  }
+
+  // Claimed or free, it becomes the Pod's. Without an address there is nothing to lead to yet.
+  void bind(const HeldSlot& slot, const ledger::Claim& claim) {
+    const kube::Pod& pod = *view_.pod;
+    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+    if (!entry || pod.meta.deleting) return;
+    const api::ListenerSpec spec = spec_for(slot.lock->spec, pod, *entry);
+    if (!claims::has_targets(spec)) return;
+    const std::string text =
+        ledger::encode(ledger::bound_to(claim, pod.meta.name, pod.meta.uid, view_.now));
+    change(slot.lock, text, spec, view_.key);
+    for (const claims::ListenerPtr& peer : slot.peers)
+      change(peer, std::nullopt, spec_for(peer->spec, pod, *entry), view_.key);
+    ++own_;
+  }
+
+  void keep_up(const HeldSlot& slot) {
+    ++own_;
+    const kube::Pod& pod = *view_.pod;
+    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+    if (!entry) return;
+    std::optional<std::string> claim;
+    if (const Duration keep = keep_of(pod); keep != slot.claim.keep) {
+      ledger::Claim next = slot.claim;
+      next.keep = keep;
+      claim = ledger::encode(next);
+    }
+    change(slot.lock, claim, spec_for(slot.lock->spec, pod, *entry), view_.key);
+    for (const claims::ListenerPtr& peer : slot.peers)
+      change(peer, std::nullopt, spec_for(peer->spec, pod, *entry), view_.key);
+    const auto leads = [&](const claims::ListenerPtr& one) { return leads_to(*one, pod, *entry); };
+    if (leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(entry);
+  }
+
+  static Duration keep_of(const kube::Pod& pod) {
+    return api::parse_go_duration(kube::get(pod.meta.annotations, api::kKeepDurationAnnotation))
+        .value_or(Duration::zero());
+  }
+
+  void release(const HeldSlot& slot) {
+    const auto next = ledger::abandoned(slot.claim, rests(slot), view_.quarantine, view_.now);
+    change(slot.lock, next ? ledger::encode(*next) : std::string(), without_target(slot.lock->spec),
+           kube::ObjectKey{});
+    for (const claims::ListenerPtr& peer : slot.peers)
+      change(peer, std::nullopt, without_target(peer->spec), kube::ObjectKey{});
+    if (next) note_cleaning(*next);
+  }
+
+  void plan_draining(const HeldSlot& slot) {
+    if (!rests(slot)) {
+      change(slot.lock, std::nullopt, without_target(slot.lock->spec), kube::ObjectKey{});
+      for (const claims::ListenerPtr& peer : slot.peers)
+        change(peer, std::nullopt, without_target(peer->spec), kube::ObjectKey{});
+      return note_cleaning(slot.claim);
+    }
+    const auto next = ledger::drained(slot.claim, view_.quarantine, view_.now);
+    put_claim(slot, next);
+  }
+
+  void plan_waiting(const HeldSlot& slot) {
+    if (view_.now < slot.claim.until) {
+      look_again(slot.claim.until - view_.now);
+      return note_cleaning(slot.claim);
+    }
+    put_claim(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
+  }
+
+  void put_claim(const HeldSlot& slot, const std::optional<ledger::Claim>& next) {
+    change(slot.lock, next ? ledger::encode(*next) : std::string(), slot.lock->spec, std::nullopt);
+    if (next) note_cleaning(*next);
+  }
+
+  void note_cleaning(const ledger::Claim& claim) {
+    if (claim.state == SlotState::draining) draining_ = true;
+    if (claim.state == SlotState::kept) kept_since_ = claim.since;
+  }
+
+  static bool rests(const HeldSlot& slot) {
+    return claims::leads_nowhere(*slot.lock) &&
+           std::ranges::all_of(slot.peers, [](const claims::ListenerPtr& peer) {
+             return claims::leads_nowhere(*peer);
+           });
+  }
+
+  void plan_lost(const HeldSlot& slot) {
+    if (!has_living_pod() || view_.pod->meta.deleting) return;
+    const kube::Pod& pod = *view_.pod;
+    if (claims::claim_text(*slot.lock).empty() && rests(slot)) {
+      const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
+      return bind(slot, {.token = std::string(token.empty() ? pod.meta.uid : token),
+                         .ns = view_.key.ns,
+                         .keep = keep_of(pod)});
+    }
+    const Duration age = view_.now - pod.meta.created;
+    look_again(age < kLostGrace ? kLostGrace - age : kLookForLost);
+    if (age >= kLostGrace) lost_ = slot.lock;
+  }
+
+  void change(const claims::ListenerPtr& listener, std::optional<std::string> claim,
+              const api::ListenerSpec& spec, std::optional<kube::ObjectKey> source) {
+    claims::ListenerChange out;
+    if (claim && *claim != claims::claim_text(*listener)) out.claim = std::move(claim);
+    if (spec != listener->spec) {
+      out.spec = spec;
+      out.source = std::move(source);
+    }
+    if (!out.empty()) plan_.changes.push_back({listener, std::move(out)});
+  }
+
+  void look_again(Duration after) {
+    plan_.look_again = std::min(plan_.look_again.value_or(after), after);
+  }
+
+  bool is_ready() const { return !told_.empty() && ready_.size() == told_.size(); }
+
+  void plan_object() {
+    const bool wanted = has_living_pod() && own_ > 0;
+    if (!wanted) return plan_farewell();
+    if (!view_.binding) {
+      plan_.create_binding = new_binding(*view_.pod, told_, view_.now);
+      return;
+    }
+    if (view_.binding->meta.deleting) {
+      plan_.delete_binding = true;  // lets it go; the next round makes a new one
+      return;
+    }
+    plan_.patch_binding = binding_patch(*view_.binding, *view_.pod, told_);
+    const Duration age = view_.now - view_.pod->meta.created;
+    if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
+      return look_again(kQuickBinding - age);
+    plan_.binding_status = status_patch(*view_.binding, told_, ready_);
+  }
+
+  // The Pod is gone or has ended.
+  void plan_farewell() {
+    if (!view_.binding) return;
+    // Not seen yet, or its slots are not: nothing says that it is over.
+    if (has_living_pod() && !told_.empty()) return;
+    if (draining_ || kept_since_) {
+      plan_.binding_status = cleaning_patch(*view_.binding, !draining_, kept_since_, view_.now);
+      return;
+    }
+    plan_.delete_binding = true;
+  }
+
+  void plan_note() {
+    const kube::Pod& pod = *view_.pod;
+    if (told_.empty()) return;
+    const std::string text = api::encode_pool_bindings(told_);
+    const auto written =
+        api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
+    if (written && *written != told_) plan_.pod_note.bindings = text;
+
+    const bool ready = is_ready();
+    const std::string_view told = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
+    if (ready && told != api::kReady) {
+      plan_.pod_note.status = std::string(api::kReady);
+      plan_.events.push_back(pod_is_ready(pod));
+    }
+    if (!ready && told == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
+    plan_condition(ready);
+  }
+
+  void plan_condition(bool ready) {
+    const kube::Pod& pod = *view_.pod;
+    const auto now = pod.condition(api::kPortsReadyCondition);
+    const bool has_gate = std::ranges::any_of(pod.readiness_gates, [](const kube::Interned& gate) {
+      return gate.view() == api::kPortsReadyCondition;
+    });
+    if (lost_) {
+      if (now == kube::ConditionStatus::no) return;
+      const Error error = claim_lost(*lost_);
+      plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
+      plan_.events.push_back(pod_lost_claim(pod, error));
+    } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&
+               now != kube::ConditionStatus::yes) {
+      plan_.pod_note.condition = {true, std::string(api::kReady),
+                                  std::string(api::kPortsReadyMessage)};
+    } else if (!ready && now == kube::ConditionStatus::yes) {
+      plan_.pod_note.condition = {false, std::string(api::kNotReady),
+                                  std::string(api::kPortsNotReadyMessage)};
+    }
+  }
+
+  const BindingView& view_;
+  BindingPlan plan_;
+  std::vector<api::PortBindingItem> told_;  // what the Pod was told, as the pools have it now
+  std::vector<const api::PortBindingItem*> ready_;
+  std::size_t own_ = 0;
+  bool draining_ = false;
+  std::optional<WallTime> kept_since_;
+  claims::ListenerPtr lost_;
+};
+
+}  // namespace
+
+BindingPlan plan_binding(const BindingView& view) { return Planner(view).plan(); }
+
+const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& told,
+                                      const api::Listener& lock) {
+  const auto it = std::ranges::find_if(told, [&](const api::PortBindingItem& entry) {
+    return api::pool_of(entry) == claims::pool_of(lock) &&
+           entry.pool_item_name == claims::item_of(lock) && entry.protocol == lock.spec.protocol &&
+           entry.start_port == lock.spec.port;
+  });
+  return it == told.end() ? nullptr : &*it;
+}
+
+}  // namespace berth::controllers::portpool

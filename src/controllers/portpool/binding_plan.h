@@ -1,0 +1,85 @@
+// What becomes of the ports of one Pod, alive or gone: pure decisions over what the caches have.
+//
+// From claim to Ready: bind and point the Listeners at the Pod, keep the PortBinding, tell the Pod.
+// Back: drain while it terminates, lead nowhere when it is gone, keep or quarantine, free.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/pod_ports.h"
+#include "api/port_binding.h"
+#include "api/port_pool.h"
+#include "claims/claimer.h"
+#include "kube/cache/pod.h"
+#include "kube/runtime/event_correlator.h"
+
+namespace berth::controllers::portpool {
+
+// On a PortBinding: the Pod that it speaks of.
+inline constexpr std::string_view kPodUidAnnotation = "berth.dev/pod-uid";
+
+// A slot that a claim ties to the Pod's name or token.
+struct HeldSlot {
+  claims::ListenerPtr lock{};
+  std::vector<claims::ListenerPtr> peers{};  // on the other load balancers
+  ledger::Claim claim{};
+};
+
+struct BindingView {
+  kube::ObjectKey key{};                   // of the Pod and its PortBinding
+  std::shared_ptr<const kube::Pod> pod{};  // null: not in the cache
+  // The uid that the server has for this name, when it was asked; empty text: no such Pod.
+  std::optional<std::string> server_uid{};
+  std::vector<HeldSlot> slots{};
+  // Slots that the Pod was told of and that no claim of its own holds: their locks.
+  std::vector<HeldSlot> lost{};
+  std::shared_ptr<const api::PortBinding> binding{};
+  // How the Pod's items stand in their pools now; null: not known.
+  std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};
+  WallTime now{};
+  Duration quarantine{};
+};
+
+struct PodNote {
+  std::optional<std::string> status{};    // of the status annotation
+  std::optional<std::string> bindings{};  // of the poolbindings annotation
+  struct ReadyCondition {
+    bool ready = false;
+    std::string reason{};
+    std::string message{};
+  };
+  std::optional<ReadyCondition> condition{};
+
+  bool empty() const { return !status && !bindings && !condition; }
+};
+
+struct BindingPlan {
+  // The server must be asked whether the Pod is gone before anything is taken from it.
+  bool ask_server = false;
+  struct Change {
+    claims::ListenerPtr listener;
+    claims::ListenerChange change;
+  };
+  std::vector<Change> changes{};  // in this order; one that is overtaken ends the round
+
+  // PortBinding: at most one of the first three, the status in the same round where it exists.
+  std::optional<wire::Value> create_binding{};
+  std::optional<wire::Value> patch_binding{};  // merge patch of metadata and spec
+  bool delete_binding = false;
+  std::optional<wire::Value> binding_status{};
+
+  PodNote pod_note{};
+  std::vector<kube::EventNote> events{};
+  std::optional<Duration> look_again{};
+};
+
+BindingPlan plan_binding(const BindingView& view);
+
+// The Pod's own entry for this slot; null when it was not told of it.
+const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& told,
+                                      const api::Listener& lock);
+
+}  // namespace berth::controllers::portpool

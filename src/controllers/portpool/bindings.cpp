@@ -1,0 +1,267 @@
+#include "controllers/portpool/bindings.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "api/keys.h"
+#include "controllers/portpool/failures.h"
+#include "controllers/portpool/pod_index.h"
+#include "controllers/portpool/pool_plan.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::ListenerPtr;
+using kube::ObjectKey;
+using kube::Requeue;
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+// Pods are worked on side by side; the API server's own limits (priority levels) are what bounds
+// them.
+constexpr int kWorkers = 16;
+// What overtook a write of ours may have come and gone before we looked: then no change brings the
+// key back. The caches have caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
+
+bool was_overtaken(const Error& error) {
+  return error.code == Code::precondition || error.code == Code::not_found ||
+         error.code == Code::conflict;
+}
+
+// What a Pod's entries take from its pool.
+bool concerns_pods(const kube::Change<api::PortPool>& change) {
+  if (!change.before || !change.after) return false;
+  const auto& before = change.before->status.pool_items;
+  const auto& after = change.after->status.pool_items;
+  return !std::ranges::equal(before, after, [](const auto& a, const auto& b) {
+    return a.item_name == b.item_name && a.external == b.external &&
+           a.pool_item_load_balancers == b.pool_item_load_balancers;
+  });
+}
+
+Object condition_of(const PodNote::ReadyCondition& condition, WallTime now) {
+  return {{"type", api::kPortsReadyCondition},
+          {"status", condition.ready ? "True" : "False"},
+          {"reason", condition.reason},
+          {"message", condition.message},
+          {"lastTransitionTime", format_rfc3339(now)}};
+}
+
+}  // namespace
+
+BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches caches,
+                                     claims::Claimer& claimer, kube::EventRecorder& events,
+                                     BindingOptions options, metrics::Registry* registry)
+    : client_(client),
+      caches_(caches),
+      claimer_(claimer),
+      events_(events),
+      options_(std::move(options)),
+      controller_(tasks,
+                  {.name = "portbinding",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portbinding")},
+                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+  watch();
+}
+
+void BindingController::watch() {
+  controller_.watch(caches_.pods, [](const auto& change, const auto& emit) {
+    if (has_ports(change.object())) emit(change.object().meta.key());
+  });
+  controller_.watch(caches_.bindings,
+                    [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
+  controller_.watch(caches_.listeners, [this](const auto& change, const auto& emit) {
+    for (const auto& listener : {change.before, change.after}) {
+      if (!listener) continue;
+      if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(*pod);
+    }
+  });
+  controller_.watch(caches_.pools, [this](const auto& change, const auto& emit) {
+    if (!concerns_pods(change)) return;
+    for (const ListenerPtr& listener :
+         caches_.listeners.by_index(claims::kPoolIndex, change.object().meta.key().to_string())) {
+      if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(*pod);
+    }
+  });
+}
+
+Result<Requeue> BindingController::reconcile(const Context& context, const ObjectKey& key) {
+  if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
+  BindingView view = view_of(key, context.tasks.wall_time());
+  BindingPlan plan = plan_binding(view);
+  if (plan.ask_server) {
+    Result<std::string> uid = ask_server(context, key);
+    if (!uid) return pass(uid);
+    view = view_of(key, context.tasks.wall_time());
+    view.server_uid = std::move(*uid);
+    plan = plan_binding(view);
+    if (plan.ask_server) return fail(Code::internal, "asked the server twice");
+  }
+  Result<> applied = apply(context, view, plan);
+  if (!applied && was_overtaken(applied.error()))
+    return Requeue{.after = std::min(plan.look_again.value_or(kCatchUp), kCatchUp)};
+  if (!applied) return pass(applied);
+  for (kube::EventNote& event : plan.events) events_.record(std::move(event));
+  if (plan.pod_note.status == api::kReady)
+    options_.on_ready(context.tasks.wall_time() - view.pod->meta.created);
+  return Requeue{.after = plan.look_again};
+}
+
+BindingView BindingController::view_of(const ObjectKey& key, WallTime now) const {
+  BindingView view{.key = key,
+                   .pod = caches_.pods.get(key),
+                   .binding = caches_.bindings.get(key),
+                   .pool_of = [this](const ObjectKey& pool) { return caches_.pools.get(pool); },
+                   .now = now,
+                   .quarantine = options_.quarantine};
+  add_slots(view);
+  add_lost(view);
+  return view;
+}
+
+void BindingController::add_slots(BindingView& view) const {
+  std::vector<ListenerPtr> locks =
+      caches_.listeners.by_index(claims::kPodIndex, view.key.to_string());
+  if (view.pod) {
+    const std::string_view token = kube::get(view.pod->meta.labels, ledger::kTokenLabel);
+    const auto unbound = token.empty() ? std::vector<ListenerPtr>{}
+                                       : caches_.listeners.by_index(claims::kTokenIndex, token);
+    locks.insert(locks.end(), unbound.begin(), unbound.end());
+  }
+  std::ranges::sort(locks, {}, [](const ListenerPtr& lock) { return lock->meta.key(); });
+  const auto same =
+      std::ranges::unique(locks, {}, [](const ListenerPtr& lock) { return lock->meta.key(); });
+  locks.erase(same.begin(), same.end());
+  for (ListenerPtr& lock : locks) {
+    HeldSlot slot = slot_of(std::move(lock));
+    // A token that a Pod of another namespace carries is no claim of it.
+    if (slot.claim.ns == view.key.ns) view.slots.push_back(std::move(slot));
+  }
+}
+
+HeldSlot BindingController::slot_of(ListenerPtr lock) const {
+  HeldSlot slot{.claim = claims::claim_of(*lock).value_or(ledger::Claim{})};
+  for (const std::string& name : peers_of(*lock)) {
+    if (ListenerPtr peer = caches_.listeners.get(lock->meta.ns.view(), name))
+      slot.peers.push_back(std::move(peer));
+  }
+  slot.lock = std::move(lock);
+  return slot;
+}
+
+void BindingController::add_lost(BindingView& view) const {
+  if (!view.pod || view.pod->finished()) return;
+  const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(
+      kube::get(view.pod->meta.annotations, api::kPoolBindingsAnnotation));
+  if (!told) return;
+  for (const api::PortBindingItem& entry : *told) {
+    const auto lock = lock_of(entry, caches_.listeners, options_.defaults);
+    if (!lock) continue;
+    const bool held = std::ranges::any_of(view.slots, [&](const HeldSlot& slot) {
+      return slot.lock->meta.key() == lock->meta.key();
+    });
+    if (!held) view.lost.push_back(slot_of(lock));
+  }
+}
+
+Result<std::string> BindingController::ask_server(const Context& context, const ObjectKey& key) {
+  const Result<Value> pod = client_.get(context, kube::types::kPod, key);
+  if (pod) return std::string(wire::string_at(*pod, "/metadata/uid"));
+  if (pod.error().code == Code::not_found) return std::string();
+  return fail(pod.error());
+}
+
+Result<> BindingController::apply(const Context& context, const BindingView& view,
+                                  const BindingPlan& plan) {
+  for (const BindingPlan::Change& one : plan.changes) {
+    if (Result<> changed = claimer_.change(context, *one.listener, one.change); !changed)
+      return changed;
+  }
+  if (Result<> written = write_object(context, view, plan); !written) return written;
+  if (plan.pod_note.empty()) return {};
+  return write_note(context, *view.pod, plan.pod_note);
+}
+
+Result<> BindingController::write_object(const Context& context, const BindingView& view,
+                                         const BindingPlan& plan) {
+  const kube::ResourceType& type = api::port_binding_kind().type;
+  if (plan.create_binding) return create_object(context, *plan.create_binding);
+  if (plan.delete_binding) return remove_object(context, *view.binding);
+  if (plan.patch_binding) {
+    Result<Value> written =
+        client_.patch(context, type, view.key, kube::PatchType::merge, *plan.patch_binding);
+    if (!written) return pass(written);
+    remember(*written);
+  }
+  if (plan.binding_status) {
+    Result<Value> written = client_.patch(context, type, view.key, kube::PatchType::json,
+                                          *plan.binding_status, {.subresource = "status"});
+    if (!written) return pass(written);
+    remember(*written);
+  }
+  return {};
+}
+
+Result<> BindingController::create_object(const Context& context, const Value& object) {
+  Result<Value> made = client_.create(context, api::port_binding_kind().type, object);
+  if (made) {
+    remember(*made);
+    return {};
+  }
+  if (made.error().code != Code::already_exists) return pass(made);
+  // The cache is behind: the next round sees it.
+  return fail(Code::precondition, "the PortBinding is there already");
+}
+
+Result<> BindingController::remove_object(const Context& context, const api::PortBinding& binding) {
+  const kube::ResourceType& type = api::port_binding_kind().type;
+  if (!binding.meta.deleting) {
+    Result<> removed = client_.remove(context, type, binding.meta.key(), {.uid = binding.meta.uid});
+    if (!removed) return removed;
+  }
+  Array before;
+  Array after;
+  for (const std::string& finalizer : binding.meta.finalizers) {
+    before.emplace_back(finalizer);
+    if (finalizer != api::kFinalizer) after.emplace_back(finalizer);
+  }
+  if (before.size() == after.size()) return {};
+  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", binding.meta.uid}},
+                    Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
+                    Object{{"op", "replace"}, {"path", "/metadata/finalizers"}, {"value", after}}};
+  Result<Value> released =
+      client_.patch(context, type, binding.meta.key(), kube::PatchType::json, patch);
+  if (!released) return pass(released);
+  return {};
+}
+
+// Annotation and condition in one write; the uid is a precondition, because a new Pod of the same
+// name has its own ports to wait for.
+Result<> BindingController::write_note(const Context& context, const kube::Pod& pod,
+                                       const PodNote& note) {
+  Object annotations;
+  if (note.status) annotations[api::kBindStatusAnnotation] = *note.status;
+  if (note.bindings) annotations[api::kPoolBindingsAnnotation] = *note.bindings;
+  Object patch{{"metadata", Object{{"uid", pod.meta.uid}, {"annotations", annotations}}}};
+  if (note.condition) {
+    patch["status"] =
+        Object{{"conditions", Array{condition_of(*note.condition, context.tasks.wall_time())}}};
+  }
+  const Result<Value> written =
+      client_.patch(context, kube::types::kPod, pod.meta.key(), kube::PatchType::strategic, patch,
+                    {.subresource = "status"});
+  if (!written) return fail(written.error());
+  return {};
+}
+
+void BindingController::remember(const Value& binding) {
+  if (Result<api::PortBinding> decoded = api::decode_port_binding(binding))
+    caches_.bindings.put(std::move(*decoded));
+}
+
+}  // namespace berth::controllers::portpool

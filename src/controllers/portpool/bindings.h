@@ -1,0 +1,63 @@
+// The controller of one Pod's ports: claims find their Pods, Listeners lead to them, PortBindings
+// say so, and everything is taken back when the Pod is gone.
+//
+// Keyed by the Pod's namespace and name, which the PortBinding shares. All decisions are in
+// binding_plan.h. Runs on the leader; owned by the composition root.
+#pragma once
+
+#include <functional>
+
+#include "claims/claimer.h"
+#include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/caches.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/event_recorder.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::portpool {
+
+struct BindingOptions {
+  model::LoadBalancerDefaults defaults{};
+  // How long a port rests after the load balancer has let its last owner go: players that still
+  // know it must not meet a stranger.
+  Duration quarantine{};
+  // The fence of the leader election.
+  std::function<bool()> may_write = [] { return true; };
+  // Hears how long each Pod waited from its creation until its ports led to it.
+  std::function<void(Duration)> on_ready = [](Duration) {};
+};
+
+class BindingController {
+ public:
+  BindingController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
+                    kube::EventRecorder& events, BindingOptions options,
+                    metrics::Registry* registry);
+
+  void add_to(kube::Manager& manager) { manager.add(controller_); }
+
+ private:
+  void watch();
+  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  BindingView view_of(const kube::ObjectKey& key, WallTime now) const;
+  void add_slots(BindingView& view) const;
+  void add_lost(BindingView& view) const;
+  HeldSlot slot_of(claims::ListenerPtr lock) const;
+  Result<std::string> ask_server(const Context& context, const kube::ObjectKey& key);
+
+  // `precondition`: overtaken; what overtook us brings the key back.
+  Result<> apply(const Context& context, const BindingView& view, const BindingPlan& plan);
+  Result<> write_object(const Context& context, const BindingView& view, const BindingPlan& plan);
+  Result<> create_object(const Context& context, const wire::Value& object);
+  Result<> remove_object(const Context& context, const api::PortBinding& binding);
+  Result<> write_note(const Context& context, const kube::Pod& pod, const PodNote& note);
+  void remember(const wire::Value& binding);
+
+  kube::Client& client_;
+  Caches caches_;
+  claims::Claimer& claimer_;
+  kube::EventRecorder& events_;
+  const BindingOptions options_;
+  kube::Controller controller_;
+};
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,31 @@
+// The ways between Pods and the slots that they hold. Pure lookups in the caches.
+#pragma once
+
+#include <optional>
+
+#include "api/port_binding.h"
+#include "claims/slot.h"
+#include "kube/cache/pod.h"
+#include "model/load_balancer.h"
+
+namespace berth::controllers::portpool {
+
+// Name of the index on the Pod store, by claim token.
+inline constexpr std::string_view kTokenPodIndex = "token";
+// Before the informer starts.
+void add_pod_index(kube::Store<kube::Pod>& pods);
+
+// The Pod was given ports at admission.
+bool has_ports(const kube::Pod& pod);
+
+// The Pod that a Listener of a pool works for: by the claim on its slot's lock.
+std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
+                                      const claims::ListenerStore& listeners,
+                                      const kube::Store<kube::Pod>& pods);
+
+// The lock of the slot that the Pod was told of; null when it is not there.
+claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
+                            const claims::ListenerStore& listeners,
+                            const model::LoadBalancerDefaults& defaults);
+
+}  // namespace berth::controllers::portpool

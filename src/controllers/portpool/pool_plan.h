@@ -1,0 +1,81 @@
+// What a pool needs on its load balancers, and what its status says: pure decisions.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/listener.h"
+#include "api/load_balancer.h"
+#include "api/port_pool.h"
+#include "claims/slot.h"
+#include "ledger/grants.h"
+#include "model/load_balancer.h"
+
+namespace berth::controllers::portpool {
+
+// On the lock of a slot: the names of its Listeners on the other load balancers, with commas
+// between.
+inline constexpr std::string_view kPeersAnnotation = "berth.dev/slot-peers";
+// On those: the name of the lock.
+inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
+
+// A Listener that the pool must have.
+struct WantedListener {
+  std::string name{};
+  std::string item{};
+  model::LoadBalancerRef lb{};
+  api::ListenerSpec spec{};
+  std::string lock{};   // of a peer
+  std::string peers{};  // of a lock
+
+  bool is_lock() const { return lock.empty(); }
+};
+
+// One for each load balancer, protocol and slot of the item. Errors name the field.
+Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
+                                                     const api::PortPoolItem& item,
+                                                     const model::LoadBalancerDefaults& defaults);
+// The object to create: free, labelled as users know it, with the pool as its owner.
+wire::Value new_listener(const api::PortPool& pool, const WantedListener& wanted);
+
+// What the item must own before its Listeners may exist.
+struct WantedGrant {
+  model::LoadBalancerRef lb{};
+  ledger::Grant grant{};
+};
+Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
+                                               const api::PortPoolItem& item,
+                                               const model::LoadBalancerDefaults& defaults,
+                                               WallTime now);
+
+// The pool among `pools` that is older and wants one of the same ports: it goes first. Null when
+// there is none.
+std::shared_ptr<const api::PortPool> older_contender(
+    const api::PortPool& pool, const WantedGrant& wanted,
+    const std::vector<std::shared_ptr<const api::PortPool>>& pools,
+    const model::LoadBalancerDefaults& defaults);
+
+// How an item stands.
+struct ItemReport {
+  std::size_t wanted = 0;
+  std::size_t ready = 0;
+  std::string problem{};  // why it cannot go on, or cannot be used
+};
+
+using BalancerOf =
+    std::function<std::shared_ptr<const api::LoadBalancer>(const model::LoadBalancerRef& lb)>;
+
+// `reports` by item name; items that left the spec and still have Listeners are `leaving`.
+api::PortPoolStatus pool_status(const api::PortPool& pool,
+                                const std::map<std::string, ItemReport>& reports,
+                                const std::map<std::string, std::size_t>& leaving,
+                                const BalancerOf& balancer_of,
+                                const model::LoadBalancerDefaults& defaults);
+
+// Listeners of a free slot that lead somewhere: a late write of a former leader. By lock.
+bool is_stray(const api::Listener& lock, const api::Listener& listener);
+
+std::vector<std::string> peers_of(const api::Listener& lock);
+
+}  // namespace berth::controllers::portpool

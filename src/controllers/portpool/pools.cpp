@@ -1,0 +1,405 @@
+#include "controllers/portpool/pools.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <set>
+
+#include "api/decode.h"
+#include "api/keys.h"
+#include "api/walkers.h"
+#include "base/parallel.h"
+#include "controllers/portpool/events.h"
+#include "controllers/portpool/failures.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::ListenerPtr;
+using kube::ObjectKey;
+using kube::Requeue;
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+// Pools do not wait for each other.
+constexpr int kWorkers = 4;
+// Writes of one pool at one time. The API server gives our bulk work seats of its own; more would
+// only queue there.
+constexpr std::size_t kWritesAtOnce = 16;
+// Then the status shows how far it is.
+constexpr std::size_t kCreationsPerPass = 1000;
+// A storm of Listener changes is one look at the pool.
+constexpr Duration kGather = std::chrono::milliseconds{100};
+// A conflict over ports, or a load balancer that does not answer, may be over by then.
+constexpr Duration kTryAgain = std::chrono::seconds{10};
+// What overtook a write of ours need not concern the pool, so nothing else would bring it back. The
+// cache has caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
+
+bool has_our_finalizer(const kube::ObjectMeta& meta) {
+  return std::ranges::find(meta.finalizers, api::kFinalizer) != meta.finalizers.end();
+}
+
+// What the pool's status and the presence of its Listeners depend on.
+bool concerns_pool(const kube::Change<api::Listener>& change) {
+  if (!claims::belongs_to_pool(change.object())) return false;
+  if (!change.before || !change.after) return true;
+  const api::Listener& a = *change.before;
+  const api::Listener& b = *change.after;
+  const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
+  return a.status.listener_id.empty() != b.status.listener_id.empty() ||
+         a.meta.deleting != b.meta.deleting || freed;
+}
+
+Array finalizers(const kube::ObjectMeta& meta, bool with_ours) {
+  Array out;
+  for (const std::string& finalizer : meta.finalizers)
+    if (finalizer != api::kFinalizer) out.emplace_back(finalizer);
+  if (with_ours) out.emplace_back(api::kFinalizer);
+  return out;
+}
+
+// Missing and null are the same to the server's `test`.
+Array finalizer_patch(const kube::ObjectMeta& meta, bool with_ours) {
+  Value before = nullptr;
+  if (!meta.finalizers.empty()) {
+    Array now;
+    for (const std::string& finalizer : meta.finalizers) now.emplace_back(finalizer);
+    before = std::move(now);
+  }
+  return {
+      Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", meta.uid}},
+      Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
+      Object{
+          {"op", "add"}, {"path", "/metadata/finalizers"}, {"value", finalizers(meta, with_ours)}}};
+}
+
+bool was_overtaken(const Error& error) {
+  return error.code == Code::precondition || error.code == Code::not_found ||
+         error.code == Code::conflict;
+}
+
+Result<> note(std::atomic<bool>& overtaken) {
+  overtaken = true;
+  return {};
+}
+
+}  // namespace
+
+PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
+                               claims::Claimer& claimer, claims::Grantor& grantor,
+                               const claims::Courtesy& courtesy, kube::EventRecorder& events,
+                               model::LoadBalancerDefaults defaults, metrics::Registry* registry)
+    : client_(client),
+      caches_(caches),
+      claimer_(claimer),
+      grantor_(grantor),
+      courtesy_(courtesy),
+      events_(events),
+      defaults_(std::move(defaults)),
+      controller_(tasks,
+                  {.name = "portpool",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portpool")},
+                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+  watch(controller_.queue());
+}
+
+void PoolController::watch(kube::WorkQueue& queue) {
+  controller_.watch(caches_.pools,
+                    [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
+  caches_.listeners.on_change([&queue](const kube::Change<api::Listener>& change) {
+    if (concerns_pool(change)) queue.add_after(claims::pool_of(change.object()), kGather);
+  });
+  // An address or an error of a load balancer shows in the pools that use it.
+  controller_.watch(caches_.balancers, [](const auto& change, const auto& emit) {
+    std::set<ObjectKey> owners;
+    for (const api::Grant& grant : change.object().spec.grants)
+      owners.insert({grant.owner_namespace, grant.owner_name});
+    for (const ObjectKey& owner : owners) emit(owner);
+  });
+}
+
+Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKey& key) {
+  const auto pool = caches_.pools.get(key);
+  if (!pool) return Requeue{};
+  if (pool->meta.deleting) return let_go(context, *pool);
+  if (!has_our_finalizer(pool->meta)) {
+    Overtaken overtaken{false};
+    if (Result<> taken = take_in(context, *pool, overtaken); !taken) return pass(taken);
+    // Our own write brings it back.
+    return Requeue{.after = overtaken ? std::optional(kCatchUp) : std::nullopt};
+  }
+  std::map<std::string, ItemReport> reports;
+  bool troubled = false;
+  for (const api::PortPoolItem& item : pool->spec.pool_items) {
+    Result<std::string> problem = ensure_grants(context, *pool, item);
+    if (!problem) return pass(problem);
+    troubled = troubled || !problem->empty();
+    reports[item.item_name].problem = std::move(*problem);
+  }
+  const Survey found = survey(*pool, std::move(reports));
+  Overtaken overtaken{false};
+  if (Result<> written = write_status(context, *pool, found, overtaken); !written)
+    return pass(written);
+  if (Result<> made = create_missing(context, *pool, found.missing); !made) return pass(made);
+  if (Result<> done = refresh_listeners(context, *pool, found, overtaken); !done) return pass(done);
+  if (Result<> released = release_left(context, *pool, found); !released) return pass(released);
+  for (const auto& [item, listeners] : found.leaving) {
+    if (Result<> removed = remove_free(context, listeners, overtaken); !removed)
+      return pass(removed);
+  }
+  if (found.missing.size() > kCreationsPerPass) return Requeue{.after = Duration{1}};
+  if (overtaken) return Requeue{.after = kCatchUp};
+  return Requeue{.after = troubled ? std::optional(kTryAgain) : std::nullopt};
+}
+
+Result<> PoolController::take_in(const Context& context, const api::PortPool& pool,
+                                 Overtaken& overtaken) {
+  Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
+                                        kube::PatchType::json, finalizer_patch(pool.meta, true));
+  if (!written && was_overtaken(written.error())) return note(overtaken);
+  if (!written) return pass(written);
+  if (Result<api::PortPool> next = api::decode_port_pool(*written))
+    caches_.pools.put(std::move(*next));
+  return {};
+}
+
+Result<std::string> PoolController::ensure_grants(const Context& context, const api::PortPool& pool,
+                                                  const api::PortPoolItem& item) {
+  const Result<std::vector<WantedGrant>> wanted =
+      wanted_grants(pool, item, defaults_, context.tasks.wall_time());
+  if (!wanted) return wanted.error().to_string();
+  for (const WantedGrant& one : *wanted) {
+    const auto object = caches_.balancers.get({"", model::object_name(one.lb)});
+    const bool held = object && ledger::is_granted(claims::grants_of(*object), pool.meta.uid,
+                                                   one.grant.protocol, one.grant.ports);
+    if (held) continue;
+    // Of two that come at one moment the older has it.
+    if (const auto other = older_contender(pool, one, caches_.pools.all(), defaults_)) {
+      return fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
+                         model::to_string(one.grant.protocol), one.grant.ports.first,
+                         one.grant.ports.last, model::to_string(one.lb),
+                         other->meta.key().to_string());
+    }
+    Result<> granted = grantor_.grant(context, one.lb, one.grant);
+    if (granted) continue;
+    if (granted.error().code != Code::conflict) return pass(granted);
+    events_.record(pool_failed(pool, granted.error()));
+    return granted.error().to_string();
+  }
+  return std::string();
+}
+
+ListenerPtr PoolController::listener_of(const api::PortPool& pool, const std::string& name) const {
+  return caches_.listeners.get(pool.meta.ns.view(), name);
+}
+
+PoolController::Survey PoolController::survey(const api::PortPool& pool,
+                                              std::map<std::string, ItemReport> reports) const {
+  Survey out{.reports = std::move(reports)};
+  for (const api::PortPoolItem& item : pool.spec.pool_items)
+    survey_item(pool, item, out.reports[item.item_name], out);
+  for (const ListenerPtr& listener :
+       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string())) {
+    const std::string item(claims::item_of(*listener));
+    if (!out.reports.contains(item)) out.leaving[item].push_back(listener);
+  }
+  return out;
+}
+
+void PoolController::survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
+                                 ItemReport& report, Survey& out) const {
+  const Result<std::vector<WantedListener>> wanted = wanted_listeners(pool, item, defaults_);
+  if (!wanted) return;  // said already
+  report.wanted = wanted->size();
+  for (const WantedListener& one : *wanted) {
+    const ListenerPtr listener = listener_of(pool, one.name);
+    if (!listener) {
+      if (report.problem.empty()) out.missing.push_back(one);
+      continue;
+    }
+    // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
+    if (claims::pool_of(*listener) != pool.meta.key()) {
+      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
+      report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
+                                   kube::get(listener->meta.labels, api::kOwnerKindKey),
+                                   kube::get(listener->meta.labels, api::kOwnerNameKey));
+      continue;
+    }
+    if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
+    survey_listener(one, listener, out);
+  }
+}
+
+void PoolController::survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
+                                     Survey& out) const {
+  if (listener->meta.deleting) return;
+  if (listener->spec.listener_attribute != wanted.spec.listener_attribute ||
+      listener->spec.certificate != wanted.spec.certificate) {
+    out.outdated.push_back(listener);
+  }
+  if (!wanted.is_lock() || !claims::claim_text(*listener).empty()) return;
+  if (is_stray(*listener, *listener)) out.strays.push_back(listener);
+  for (const std::string& name : peers_of(*listener)) {
+    const ListenerPtr peer = caches_.listeners.get(listener->meta.ns.view(), name);
+    if (peer && is_stray(*listener, *peer)) out.strays.push_back(peer);
+  }
+}
+
+Result<> PoolController::create_missing(const Context& context, const api::PortPool& pool,
+                                        const std::vector<WantedListener>& missing) {
+  const std::size_t count = std::min(missing.size(), kCreationsPerPass);
+  return for_each_parallel(
+      context, count, kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        courtesy_.give_way(own);
+        Result<Value> created =
+            client_.create(own, api::listener_kind().type, new_listener(pool, missing[i]));
+        if (!created && created.error().code == Code::already_exists) return {};  // cache is behind
+        if (!created) return pass(created);
+        if (Result<api::Listener> listener = api::decode_listener(*created))
+          caches_.listeners.put(std::move(*listener));
+        return {};
+      });
+}
+
+// Attributes follow the pool; what leads somewhere from a free slot is taken back.
+Result<> PoolController::refresh_listeners(const Context& context, const api::PortPool& pool,
+                                           const Survey& survey, Overtaken& overtaken) {
+  std::map<std::string, std::pair<ListenerPtr, api::ListenerSpec>> changes;
+  for (const ListenerPtr& listener : survey.outdated) {
+    api::ListenerSpec spec = listener->spec;
+    spec.listener_attribute = pool.spec.listener_attribute;
+    const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(*listener),
+                                        &api::PortPoolItem::item_name);
+    if (item != pool.spec.pool_items.end()) spec.certificate = item->certificate;
+    changes.emplace(listener->meta.name, std::pair(listener, std::move(spec)));
+  }
+  for (const ListenerPtr& listener : survey.strays) {
+    auto& change =
+        changes.emplace(listener->meta.name, std::pair(listener, listener->spec)).first->second;
+    change.second.target_group.reset();
+  }
+  std::vector<std::pair<ListenerPtr, api::ListenerSpec>> list;
+  for (auto& [name, change] : changes) list.push_back(std::move(change));
+  return for_each_parallel(
+      context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        Result<> changed = claimer_.change(own, *list[i].first, {.spec = list[i].second});
+        if (!changed && was_overtaken(changed.error())) return note(overtaken);
+        return changed;
+      });
+}
+
+// Slots that nobody has; the others are waited for.
+Result<> PoolController::remove_free(const Context& context,
+                                     const std::vector<ListenerPtr>& listeners,
+                                     Overtaken& overtaken) {
+  std::vector<ListenerPtr> locks;
+  std::set<std::string> led;  // peers that go with a lock
+  for (const ListenerPtr& listener : listeners) {
+    if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) continue;
+    for (std::string& peer : peers_of(*listener)) led.insert(std::move(peer));
+    if (claims::claim_text(*listener).empty()) locks.push_back(listener);
+  }
+  // Peers whose lock is gone: a removal that was interrupted.
+  for (const ListenerPtr& listener : listeners) {
+    const bool lock = kube::has(listener->meta.annotations, ledger::kClaimAnnotation);
+    if (!lock && !led.contains(listener->meta.name)) locks.push_back(listener);
+  }
+  return for_each_parallel(
+      context, locks.size(), kWritesAtOnce,
+      [&](const Context& own, std::size_t i) { return remove_slot(own, *locks[i], overtaken); });
+}
+
+// The lock first, and only as we know it: from then on nobody can claim the slot.
+Result<> PoolController::remove_slot(const Context& context, const api::Listener& lock,
+                                     Overtaken& overtaken) {
+  Result<> removed = remove_listener(context, lock, true);
+  if (!removed && removed.error().code == Code::not_found) removed = {};
+  if (!removed && was_overtaken(removed.error())) return note(overtaken);
+  if (!removed) return removed;
+  for (const std::string& name : peers_of(lock)) {
+    const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
+    if (!peer) continue;
+    Result<> gone = remove_listener(context, *peer, false);
+    if (gone || gone.error().code == Code::not_found) continue;
+    if (!was_overtaken(gone.error())) return gone;
+    overtaken = true;
+  }
+  return {};
+}
+
+Result<> PoolController::remove_listener(const Context& context, const api::Listener& listener,
+                                         bool as_known) {
+  if (listener.meta.deleting) return {};
+  return client_.remove(
+      context, api::listener_kind().type, listener.meta.key(),
+      {.uid = listener.meta.uid,
+       .resource_version =
+           as_known ? std::to_string(listener.meta.resource_version) : std::string()});
+}
+
+// Nothing is left of an item that has gone: its ports are for others.
+Result<> PoolController::release_left(const Context& context, const api::PortPool& pool,
+                                      const Survey& survey) {
+  std::set<std::string> left;
+  for (const auto& object : caches_.balancers.all()) {
+    for (const api::Grant& grant : object->spec.grants) {
+      const bool used = survey.reports.contains(grant.item) || survey.leaving.contains(grant.item);
+      if (grant.owner_uid == pool.meta.uid && !used) left.insert(grant.item);
+    }
+  }
+  for (const std::string& item : left) {
+    if (Result<> released = grantor_.release(context, pool.meta.uid, item); !released)
+      return released;
+  }
+  return {};
+}
+
+Result<> PoolController::write_status(const Context& context, const api::PortPool& pool,
+                                      const Survey& survey, Overtaken& overtaken) {
+  std::map<std::string, std::size_t> leaving;
+  for (const auto& [item, listeners] : survey.leaving) leaving[item] = listeners.size();
+  const api::PortPoolStatus status = pool_status(
+      pool, survey.reports, leaving,
+      [this](const model::LoadBalancerRef& lb) {
+        return caches_.balancers.get({"", model::object_name(lb)});
+      },
+      defaults_);
+  const Object wanted = api::encode(status);
+  if (wanted == api::encode(pool.status)) return {};
+  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},
+                    Object{{"op", "add"}, {"path", "/status"}, {"value", wanted}}};
+  Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
+                                        kube::PatchType::json, patch, {.subresource = "status"});
+  if (!written && was_overtaken(written.error())) return note(overtaken);
+  if (!written) return pass(written);
+  if (Result<api::PortPool> next = api::decode_port_pool(*written))
+    caches_.pools.put(std::move(*next));
+  if (status.status == api::kReady && pool.status.status != api::kReady)
+    events_.record(pool_is_ready(pool));
+  return {};
+}
+
+Result<Requeue> PoolController::let_go(const Context& context, const api::PortPool& pool) {
+  if (!has_our_finalizer(pool.meta)) return Requeue{};
+  const auto listeners =
+      caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string());
+  Overtaken overtaken{false};
+  if (!listeners.empty()) {
+    if (Result<> removed = remove_free(context, listeners, overtaken); !removed)
+      return pass(removed);
+    // The last Listener's end brings it back.
+    return Requeue{.after = overtaken ? std::optional(kCatchUp) : std::nullopt};
+  }
+  if (Result<> released = grantor_.release(context, pool.meta.uid, ""); !released)
+    return pass(released);
+  Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
+                                        kube::PatchType::json, finalizer_patch(pool.meta, false));
+  if (!written && was_overtaken(written.error())) return Requeue{.after = kCatchUp};
+  if (!written) return pass(written);
+  return Requeue{};
+}
+
+}  // namespace berth::controllers::portpool

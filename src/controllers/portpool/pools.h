@@ -1,0 +1,78 @@
+// The controller of PortPools: items get their grants and Listeners, and lose them in order.
+//
+// All decisions are in pool_plan.h. Runs on the leader; owned by the composition root.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+
+#include "claims/claimer.h"
+#include "claims/courtesy.h"
+#include "claims/grantor.h"
+#include "controllers/portpool/caches.h"
+#include "controllers/portpool/pool_plan.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/event_recorder.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::portpool {
+
+class PoolController {
+ public:
+  PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
+                 claims::Grantor& grantor, const claims::Courtesy& courtesy,
+                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
+                 metrics::Registry* registry);
+
+  void add_to(kube::Manager& manager) { manager.add(controller_); }
+
+ private:
+  // What one look at a pool found.
+  struct Survey {
+    std::map<std::string, ItemReport> reports{};  // by item
+    std::vector<WantedListener> missing{};
+    std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
+    std::vector<claims::ListenerPtr> strays{};
+    std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
+  };
+
+  // A write found its object changed: the pool is looked at again.
+  using Overtaken = std::atomic<bool>;
+
+  void watch(kube::WorkQueue& queue);
+  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<> take_in(const Context& context, const api::PortPool& pool, Overtaken& overtaken);
+  // The problem of the item, empty when it owns its ports.
+  Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
+                                    const api::PortPoolItem& item);
+  Survey survey(const api::PortPool& pool, std::map<std::string, ItemReport> reports) const;
+  void survey_item(const api::PortPool& pool, const api::PortPoolItem& item, ItemReport& report,
+                   Survey& out) const;
+  void survey_listener(const WantedListener& wanted, const claims::ListenerPtr& listener,
+                       Survey& out) const;
+  Result<> create_missing(const Context& context, const api::PortPool& pool,
+                          const std::vector<WantedListener>& missing);
+  Result<> refresh_listeners(const Context& context, const api::PortPool& pool,
+                             const Survey& survey, Overtaken& overtaken);
+  Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners,
+                       Overtaken& overtaken);
+  Result<> remove_slot(const Context& context, const api::Listener& lock, Overtaken& overtaken);
+  Result<> remove_listener(const Context& context, const api::Listener& listener, bool as_known);
+  Result<> release_left(const Context& context, const api::PortPool& pool, const Survey& survey);
+  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey,
+                        Overtaken& overtaken);
+  Result<kube::Requeue> let_go(const Context& context, const api::PortPool& pool);
+  claims::ListenerPtr listener_of(const api::PortPool& pool, const std::string& name) const;
+
+  kube::Client& client_;
+  Caches caches_;
+  claims::Claimer& claimer_;
+  claims::Grantor& grantor_;
+  const claims::Courtesy& courtesy_;
+  kube::EventRecorder& events_;
+  const model::LoadBalancerDefaults defaults_;
+  kube::Controller controller_;
+};
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,132 @@
+#include "controllers/portpool/sweep.h"
+
+#include <algorithm>
+
+#include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/pool_plan.h"
+#include "controllers/portpool/targets.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::ListenerPtr;
+using kube::ObjectKey;
+using kube::Requeue;
+using wire::Value;
+
+// Index on the Listener store: unbound claims by the Pod's namespace.
+constexpr std::string_view kUnboundIndex = "unbound-namespace";
+// The cache has caught up with our own writes by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
+
+}  // namespace
+
+ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
+                           claims::Claimer& claimer, SweepOptions options,
+                           metrics::Registry* registry)
+    : client_(client),
+      caches_(caches),
+      claimer_(claimer),
+      options_(std::move(options)),
+      controller_(tasks, {.name = "claim-sweep", .registry = registry},
+                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+  caches_.listeners.add_index(std::string(kUnboundIndex),
+                              [](const api::Listener& listener, kube::EmitKey emit) {
+                                const auto claim = claims::claim_of(listener);
+                                if (claim && claim->state == ledger::SlotState::claimed)
+                                  emit(claim->ns);
+                              });
+  caches_.listeners.on_change([this](const kube::Change<api::Listener>& change) {
+    if (!change.after) return;
+    const auto claim = claims::claim_of(*change.after);
+    if (claim && claim->state == ledger::SlotState::claimed)
+      controller_.queue().add_after({"", claim->ns}, options_.claim_lifetime);
+  });
+}
+
+Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
+  if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
+  const WallTime now = context.tasks.wall_time();
+  std::vector<std::pair<ListenerPtr, ledger::Claim>> overdue;
+  std::optional<Duration> next;
+  for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.name)) {
+    const auto claim = claims::claim_of(*lock);
+    const Duration left = options_.claim_lifetime - (now - claim->since);
+    if (left > Duration::zero()) {
+      next = std::min(next.value_or(left), left);
+    } else {
+      overdue.emplace_back(lock, *claim);
+    }
+  }
+  if (overdue.empty()) return Requeue{.after = next};
+  const Result<std::vector<PodRef>> pods = list_pods(context, key.name);
+  if (!pods) return fail(pods.error());
+  for (const auto& [lock, claim] : overdue) {
+    if (Result<> settled = settle(context, lock, claim, *pods); !settled) return pass(settled);
+  }
+  // Until none of them is left: one may have been overtaken by a change that says nothing of it.
+  return Requeue{.after = std::min(next.value_or(kCatchUp), kCatchUp)};
+}
+
+Result<std::vector<ClaimSweeper::PodRef>> ClaimSweeper::list_pods(const Context& context,
+                                                                  const std::string& ns) {
+  const Result<kube::ListPage> page = client_.list_all(
+      context, kube::types::kPod, {.ns = ns, .label_selector = std::string(ledger::kTokenLabel)});
+  if (!page) return fail(page.error());
+  std::vector<PodRef> out;
+  const std::string token = "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel);
+  const std::string told =
+      "/metadata/annotations/" + wire::escape_pointer_step(api::kPoolBindingsAnnotation);
+  for (const Value& pod : page->items) {
+    const std::string_view phase = wire::string_at(pod, "/status/phase");
+    if (phase == "Succeeded" || phase == "Failed") continue;
+    out.push_back({.token = std::string(wire::string_at(pod, token)),
+                   .name = std::string(wire::string_at(pod, "/metadata/name")),
+                   .uid = std::string(wire::string_at(pod, "/metadata/uid")),
+                   .told = std::string(wire::string_at(pod, told))});
+  }
+  return out;
+}
+
+// The Pod that was answered with this claim. A name that was created twice has two tokens, and the
+// later one is in the claim although the server refused it: then the Pod of that name has the slot,
+// if it was told so.
+const ClaimSweeper::PodRef* ClaimSweeper::pod_of(const api::Listener& lock,
+                                                 const ledger::Claim& claim,
+                                                 const std::vector<PodRef>& pods) {
+  const auto it = std::ranges::find_if(pods, [&](const PodRef& pod) {
+    if (pod.token == claim.token) return true;
+    if (claim.pod_name.empty() || pod.name != claim.pod_name) return false;
+    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(pod.told);
+    return told && entry_for(*told, lock);
+  });
+  return it == pods.end() ? nullptr : &*it;
+}
+
+Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
+                              const ledger::Claim& claim, const std::vector<PodRef>& pods) {
+  const WallTime now = context.tasks.wall_time();
+  claims::ListenerChange change;
+  if (const PodRef* const pod = pod_of(*lock, claim, pods)) {
+    change.claim = ledger::encode(ledger::bound_to(claim, pod->name, pod->uid, now));
+  } else {
+    // Only a name that took its slot back may still lead to its former Pod.
+    const bool rests = claim.pod_name.empty() || leads_nowhere(*lock);
+    const auto next = ledger::abandoned(claim, rests, options_.quarantine, now);
+    change.claim = next ? ledger::encode(*next) : std::string();
+  }
+  Result<> changed = claimer_.change(context, *lock, change);
+  const bool overtaken = !changed && (changed.error().code == Code::precondition ||
+                                      changed.error().code == Code::not_found);
+  return overtaken ? Result<>{} : changed;
+}
+
+bool ClaimSweeper::leads_nowhere(const api::Listener& lock) const {
+  return claims::leads_nowhere(lock) &&
+         std::ranges::all_of(peers_of(lock), [&](const std::string& name) {
+           const auto peer = caches_.listeners.get(lock.meta.ns.view(), name);
+           return !peer || claims::leads_nowhere(*peer);
+         });
+}
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,57 @@
+// Frees claims whose Pod never came: the creation failed after our answer, by a quota, another
+// webhook or a time-out.
+//
+// Keyed by namespace, so that one list of the Pods with a token answers for all claims of it. A Pod
+// that exists and only waits for its address has its claim bound. Runs on the leader; owned by the
+// composition root.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "claims/claimer.h"
+#include "controllers/portpool/caches.h"
+#include "kube/runtime/controller.h"
+#include "kube/runtime/manager.h"
+
+namespace berth::controllers::portpool {
+
+struct SweepOptions {
+  Duration quarantine{};
+  Duration claim_lifetime = ledger::kUnboundClaimLifetime;
+  std::function<bool()> may_write = [] { return true; };
+};
+
+class ClaimSweeper {
+ public:
+  ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
+               SweepOptions options, metrics::Registry* registry);
+
+  void add_to(kube::Manager& manager) { manager.add(controller_); }
+
+ private:
+  // A Pod that lives.
+  struct PodRef {
+    std::string token{};
+    std::string name{};
+    std::string uid{};
+    std::string told{};  // the annotation with its ports
+  };
+
+  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<std::vector<PodRef>> list_pods(const Context& context, const std::string& ns);
+  static const PodRef* pod_of(const api::Listener& lock, const ledger::Claim& claim,
+                              const std::vector<PodRef>& pods);
+  Result<> settle(const Context& context, const claims::ListenerPtr& lock,
+                  const ledger::Claim& claim, const std::vector<PodRef>& pods);
+  bool leads_nowhere(const api::Listener& lock) const;
+
+  kube::Client& client_;
+  Caches caches_;
+  claims::Claimer& claimer_;
+  const SweepOptions options_;
+  kube::Controller controller_;
+};
+
+}  // namespace berth::controllers::portpool
