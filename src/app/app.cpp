@@ -1,5 +1,6 @@
 #include "app/app.h"
 
+#include "admission/hints.h"
 #include "admission/host_ports.h"
 #include "admission/pod_ports.h"
 #include "admission/port_pools.h"
@@ -174,6 +175,16 @@ struct App::Parts {
               [this](const Context&, const kube::AdmissionRequest& request) {
                 return port_pool_gate.admit(request);
               });
+    add_route(
+        controllers::install::kTemplateHintPath,
+        [](const Context&, const kube::AdmissionRequest& request) -> Result<kube::AdmissionAnswer> {
+          return admission::hint_template(request);
+        });
+    add_route(
+        controllers::install::kNamespaceHintPath,
+        [](const Context&, const kube::AdmissionRequest& request) -> Result<kube::AdmissionAnswer> {
+          return admission::hint_namespace(request);
+        });
   }
   void add_route(std::string_view path, kube::AdmissionHandler handler) {
     router.add(std::string(path), pool_metrics.timed(std::string(path), std::move(handler)));

@@ -20,7 +20,11 @@ using wire::Value;
 constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
 constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
+constexpr std::string_view kTemplateHintHook = "template-hint.berth.dev";
+constexpr std::string_view kNamespaceHintHook = "namespace-hint.berth.dev";
 constexpr int kWebhookTimeoutSeconds = 10;
+// Nobody waits longer for advice.
+constexpr int kHintTimeoutSeconds = 2;
 
 Object metadata(std::string_view name) {
   return {{"name", name}, {"labels", Object{{kManagedByLabel, kManagedBy}}}};
@@ -97,6 +101,65 @@ Object port_pools_hook(const Settings& settings, const std::string& ca_bundle) {
           {"sideEffects", "None"},
           {"timeoutSeconds", kWebhookTimeoutSeconds},
           {"admissionReviewVersions", Array{"v1"}}};
+}
+
+// The annotation in `path`, each step of which may be missing.
+std::string asks_at(std::initializer_list<std::string_view> path) {
+  std::string out;
+  std::string at = "object";
+  for (const std::string_view step : path) {
+    at += fmt::format(".{}", step);
+    out += fmt::format("has({}) && ", at);
+  }
+  return fmt::format("{}'{}' in {}", out, api::kPortPoolsAnnotation, at);
+}
+
+Array workload_rules() {
+  const Array writes{"CREATE", "UPDATE"};
+  Array rules;
+  for (const ResourceType* type :
+       {&kube::types::kDeployment, &kube::types::kStatefulSet, &kube::types::kReplicaSet})
+    rules.push_back(rule(type->group, type->version, type->plural, writes));
+  rules.push_back(rule("tkex.tencent.com", "v1alpha1", "gamestatefulsets", writes));
+  return rules;
+}
+
+// Advice is never worth a failure: `Ignore`, and soon.
+Object hint_hook(std::string_view name, const WebhookAddress& address, std::string_view path,
+                 const std::string& ca_bundle, Array rules, Array conditions) {
+  return {{"name", name},
+          {"clientConfig", client_config(address, path, ca_bundle)},
+          {"rules", std::move(rules)},
+          {"matchConditions", std::move(conditions)},
+          {"failurePolicy", "Ignore"},
+          {"sideEffects", "None"},
+          {"timeoutSeconds", kHintTimeoutSeconds},
+          {"admissionReviewVersions", Array{"v1"}}};
+}
+
+Object template_hint_hook(const Settings& settings, const std::string& ca_bundle) {
+  return hint_hook(kTemplateHintHook, settings.webhooks, kTemplateHintPath, ca_bundle,
+                   workload_rules(),
+                   Array{Object{{"name", "asks-for-ports"},
+                                {"expression", asks_at({"metadata", "annotations"})}}});
+}
+
+// Pods that a workload made are left out: their creator reads no warnings.
+Object namespace_hint_hook(const Settings& settings, const std::string& ca_bundle) {
+  Array rules = workload_rules();
+  rules.push_back(rule("", "v1", "pods", Array{"CREATE"}));
+  const std::string asks = fmt::format("({}) || ({})", asks_at({"metadata", "annotations"}),
+                                       asks_at({"spec", "template", "metadata", "annotations"}));
+  Object hook = hint_hook(kNamespaceHintHook, settings.webhooks, kNamespaceHintPath, ca_bundle,
+                          std::move(rules),
+                          Array{Object{{"name", "asks-for-ports"}, {"expression", asks}},
+                                Object{{"name", "made-by-a-person"},
+                                       {"expression", "!has(object.metadata.ownerReferences)"}}});
+  hook["namespaceSelector"] =
+      Object{{"matchExpressions",
+              Array{Object{
+                  {"key", api::kInjectLabel}, {"operator", "NotIn"}, {"values", Array{"true"}}}}}};
+  return hook;
 }
 
 Value webhook_configuration(const ResourceType& type, Array hooks) {
@@ -192,8 +255,10 @@ std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& 
   if (ca_bundle.empty()) return out;
   const auto& mutating = kube::types::kMutatingWebhookConfiguration;
   const auto& validating = kube::types::kValidatingWebhookConfiguration;
-  out.push_back(
-      {validating, webhook_configuration(validating, Array{port_pools_hook(settings, ca_bundle)})});
+  out.push_back({validating, webhook_configuration(
+                                 validating, Array{port_pools_hook(settings, ca_bundle),
+                                                   template_hint_hook(settings, ca_bundle),
+                                                   namespace_hint_hook(settings, ca_bundle)})});
   // Host ports first: a pool's port may lead to one of them.
   out.push_back(
       {mutating, webhook_configuration(mutating, Array{host_ports_hook(settings, ca_bundle),

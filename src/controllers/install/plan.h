@@ -49,6 +49,8 @@ inline constexpr std::string_view kCertificateSecret = "berth-webhook-certificat
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
 inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
 inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
+inline constexpr std::string_view kTemplateHintPath = "/hint-template";
+inline constexpr std::string_view kNamespaceHintPath = "/hint-namespace";
 
 // In the order of installation. Without a CA bundle the webhook configurations are left out: with a
 // wrong one they would refuse every Pod.
