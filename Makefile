@@ -23,7 +23,7 @@ build: setup ## the binary, at build/berth
 run: build ## start the playground
 	@build/berth playground
 
-demo: build ## the first room, unattended: exits 0 when the echo came back
+demo: build ## rooms get addresses and keep them, unattended: exits 0 when every echo came back
 	@build/berth demo
 
 test: setup ## build and run all tests
@@ -40,7 +40,8 @@ sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan whe
 	@$(STAGE) build-tsan ninja -C build/tsan -j $(JOBS) tests_threads
 	@$(STAGE) test-tsan ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L threads
 
-bench: setup ## measure, print the table and write build/bench.json (NAME=x runs one)
+bench: ## measure, print the table and write build/bench.json (NAME=x runs one)
+	@tools/setup bench
 	@$(STAGE) configure cmake --preset release --log-level=WARNING
 	@$(STAGE) build ninja -C build/release -j $(JOBS)
 	@tests/bench/run $(NAME)

@@ -1,6 +1,7 @@
 // `berth controller`
 
 #include <CLI/CLI.hpp>
+#include <map>
 #include <memory>
 
 #include "app/serve.h"
@@ -19,8 +20,30 @@ struct Flags {
   std::string context;
   std::string log_level = "info";
   std::string host_ports;
+  std::vector<std::string> edge_addresses;  // "demo=192.0.2.1,192.0.2.2"
   app::Config config;
 };
+
+// Without any, every id has a loopback address of its own, which is for trying.
+Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags) {
+  if (flags.empty()) return edge::loopback_plan();
+  std::map<std::string, std::vector<std::string>> addresses;
+  for (const std::string& flag : flags) {
+    const std::size_t equals = flag.find('=');
+    if (equals == 0 || equals == std::string::npos || equals + 1 == flag.size()) {
+      return fail(error_of(Code::invalid, "'{}' is not ID=ADDRESS[,ADDRESS]", flag)
+                      .about("--edge-address")
+                      .with_hint("for example rooms=192.0.2.1"));
+    }
+    std::vector<std::string>& of_id = addresses[flag.substr(0, equals)];
+    for (std::size_t at = equals + 1; at <= flag.size();) {
+      const std::size_t comma = std::min(flag.find(',', at), flag.size());
+      of_id.push_back(flag.substr(at, comma - at));
+      at = comma + 1;
+    }
+  }
+  return edge::fixed_plan(std::move(addresses));
+}
 
 CLI::Option* add_seconds(CLI::App& command, const std::string& name, Duration& value,
                          const std::string& help) {
@@ -31,7 +54,7 @@ CLI::Option* add_seconds(CLI::App& command, const std::string& name, Duration& v
             value = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
           },
           help)
-      ->check(CLI::Range(0.1, 3600.0));
+      ->check(CLI::Range(0.0, 3600.0));
 }
 
 void add_times(CLI::App& command, Flags& flags) {
@@ -61,11 +84,15 @@ Result<> run_controller(Flags flags) {
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
       kube::load_config(config_source(flags.kubeconfig, flags.context));
   if (!cluster) return pass(cluster);
-  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
+  Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses);
+  if (!addresses) return pass(addresses);
+  Result<std::unique_ptr<edge::EdgeDriver>> edge =
+      edge::EdgeDriver::start({.addresses = std::move(*addresses)});
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
+  flags.config.version = BERTH_VERSION;
   app::App app(
       tasks, transport, *cluster, flags.config,
       [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
@@ -111,6 +138,15 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");
+  command->add_option(
+      "--edge-address", flags->edge_addresses,
+      "Addresses of an edge load balancer, as ID=ADDRESS[,ADDRESS]; may be repeated. "
+      "Without it every id gets a loopback address.");
+  command->add_option("--cluster-id", flags->config.cluster_id,
+                      "How names of what we make at a provider begin; clusters that share a load "
+                      "balancer need different ones. By default berth.");
+  command->add_option("--region", flags->config.load_balancers.region,
+                      "Region of load balancers that are written without one (lb-1).");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
                     "Elect a leader among replicas.");
   add_times(*command, *flags);

@@ -5,8 +5,8 @@
 
 namespace berth::cmd {
 
-inline constexpr std::string_view kFirstRoom =
-#include "first_room.inc"
+inline constexpr std::string_view kRooms =
+#include "rooms.inc"
     ;
 
 }  // namespace berth::cmd

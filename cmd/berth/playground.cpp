@@ -14,6 +14,7 @@
 #include "base/threads.h"
 #include "command.h"
 #include "environment.h"
+#include "examples.h"
 
 namespace berth::cmd {
 namespace {
@@ -21,18 +22,31 @@ namespace {
 struct Flags {
   std::string kubeconfig = "berth-playground.kubeconfig";
   std::uint16_t port = 0;
+  bool empty = false;
   Output output = Output::text;
 };
 
-std::string greeting(const playground::Playground& play) {
+// What a newcomer types next, in the order in which it teaches something.
+constexpr std::string_view kWithRooms =
+    "  kubectl -n play get pods                                # two rooms, each with an address "
+    "below\n"
+    "  nc ADDRESS PORT                                         # talk to one; nc -u for UDP\n"
+    "  kubectl -n play scale statefulset/room --replicas=4     # two more rooms, two more "
+    "addresses\n"
+    "  kubectl -n play delete pod room-1                       # it comes back at the same "
+    "address\n"
+    "  kubectl -n play describe portpool room-ports\n";
+constexpr std::string_view kEmpty =
+    "  kubectl apply -f examples/rooms.yaml       # a pool of ports, and rooms that use it\n"
+    "  kubectl apply -f examples/first-room.yaml  # one room\n";
+
+std::string greeting(const playground::Playground& play, bool empty) {
   return fmt::format(
       "The playground is up. In another terminal:\n\n"
       "  export KUBECONFIG={}\n"
-      "  kubectl apply -f examples/first-room.yaml\n"
-      "  kubectl -n games get pods -o wide\n"
-      "  kubectl -n games logs room-0\n\n"
+      "{}\n"
       "docs/playground.md goes on from there. Ctrl-C stops it; nothing is left behind.\n\n",
-      play.kubeconfig_path());
+      play.kubeconfig_path(), empty ? kEmpty : kWithRooms);
 }
 
 void print(const std::string& text) {
@@ -63,10 +77,10 @@ class Screen {
 // One line for each Pod or Service that is new, changed or gone, for logs and programs.
 class Lines {
  public:
-  Lines(const playground::Playground& play, Output output) : output_(output) {
+  Lines(const playground::Playground& play, bool empty, Output output) : output_(output) {
     print(output == Output::json
               ? wire::to_json(wire::Object{{"kubeconfig", play.kubeconfig_path()}}) + "\n"
-              : greeting(play));
+              : greeting(play, empty));
   }
   void show(const playground::Overview& overview) {
     std::map<std::string, std::string> now;
@@ -90,10 +104,11 @@ class Lines {
                                         {"ready", pod.ready},
                                         {"status", pod.status},
                                         {"ip", pod.ip},
-                                        {"room", pod.room}});
+                                        {"room", pod.room},
+                                        {"readyAfter", pod.took}});
     }
-    return fmt::format("pod {:32} {:5} {:12} {:15} {}", pod.pod, pod.ready, pod.status, pod.ip,
-                       pod.room);
+    return fmt::format("pod {:32} {:5} {:12} {:15} {}{}{}", pod.pod, pod.ready, pod.status, pod.ip,
+                       pod.room, pod.took.empty() ? "" : " after ", pod.took);
   }
   std::string line_of(const playground::ServiceRow& service) const {
     if (output_ == Output::json) {
@@ -137,9 +152,12 @@ Result<> run_playground(const Flags& flags) {
   Result<std::unique_ptr<playground::Playground>> play = playground::Playground::start(
       context, {.kubeconfig_path = absolute_path(flags.kubeconfig), .api_port = flags.port});
   if (!play) return pass(play);
+  if (!flags.empty) {
+    if (Result<> made = (*play)->create(context, kRooms); !made) return made;
+  }
   const bool terminal = flags.output == Output::text && ::isatty(STDOUT_FILENO) == 1;
-  Result<> watched = terminal ? watch(**play, context, Screen(greeting(**play)))
-                              : watch(**play, context, Lines(**play, flags.output));
+  Result<> watched = terminal ? watch(**play, context, Screen(greeting(**play, flags.empty)))
+                              : watch(**play, context, Lines(**play, flags.empty, flags.output));
   play->reset();
   if (watched && flags.output == Output::text) print("\nstopped, nothing left behind\n");
   return watched;
@@ -156,6 +174,7 @@ void add_playground(CLI::App& root, Run& run) {
   command->add_option("--kubeconfig", flags->kubeconfig,
                       "Where to write the kubeconfig for kubectl.");
   command->add_option("--port", flags->port, "Port of the API server; 0 for any.");
+  command->add_flag("--empty", flags->empty, "Start with nothing, not with examples/rooms.yaml.");
   add_output_option(*command, flags->output);
   set_example(*command, "berth playground --kubeconfig /tmp/berth.kubeconfig");
   command->callback([&run, flags] { run = [flags] { return run_playground(*flags); }; });

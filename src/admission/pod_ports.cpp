@@ -168,6 +168,7 @@ Result<PodPorts::Entries> PodPorts::take(const Context& context, const Admission
 
 Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
                                               const ledger::Claim& claim) {
+  const claims::Courtesy::Guest guest(courtesy_);
   std::vector<claims::TakenSlot> taken;
   if (!claim.pod_name.empty()) {
     Result<std::vector<claims::TakenSlot>> back =

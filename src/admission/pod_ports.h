@@ -8,6 +8,7 @@
 
 #include "admission/port_wishes.h"
 #include "claims/claimer.h"
+#include "claims/courtesy.h"
 #include "kube/admission/router.h"
 
 namespace berth::admission {
@@ -19,9 +20,10 @@ class PodPorts {
   using OnRefused = std::function<void(const wire::Value& pod, const std::string& ns,
                                        const std::vector<kube::ObjectKey>& pools)>;
 
-  PodPorts(claims::Claimer& claimer, const claims::PoolStore& pools, MakeToken make_token,
-           OnRefused on_refused)
+  PodPorts(claims::Claimer& claimer, claims::Courtesy& courtesy, const claims::PoolStore& pools,
+           MakeToken make_token, OnRefused on_refused)
       : claimer_(claimer),
+        courtesy_(courtesy),
         pools_(pools),
         make_token_(std::move(make_token)),
         on_refused_(std::move(on_refused)) {}
@@ -44,6 +46,7 @@ class PodPorts {
                              const PortWishes& wishes) const;
 
   claims::Claimer& claimer_;
+  claims::Courtesy& courtesy_;
   const claims::PoolStore& pools_;
   const MakeToken make_token_;
   const OnRefused on_refused_;

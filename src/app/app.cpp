@@ -3,8 +3,10 @@
 #include "admission/host_ports.h"
 #include "admission/pod_ports.h"
 #include "admission/port_pools.h"
+#include "admission/refusal_event.h"
 #include "admission/refused_owners.h"
 #include "api/decode.h"
+#include "app/pool_metrics.h"
 #include "base/encoding.h"
 #include "base/log.h"
 #include "claims/claimer.h"
@@ -84,7 +86,7 @@ struct App::Parts {
         grantor(client, balancers.store()),
         refused(tasks, client, &registry),
         pod_ports(
-            claimer, pools.store(), [this] { return tokens.next(); },
+            claimer, courtesy, pools.store(), [this] { return tokens.next(); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(listeners.store(), config.load_balancers),
@@ -104,27 +106,32 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), events,
+        listener_controller(tasks, client, listeners.store(), courtesy, events,
                             {config.load_balancers, config.cluster_id}, &registry),
         engine(
             tasks, driver_of,
             [this](const model::LoadBalancerRef& lb) { return listener_controller.wishes_for(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = config.cluster_id + "-", .registry = &registry}),
-        balancer_controller(tasks, client, balancers.store(), listeners.store(), driver_of, engine,
-                            &registry),
-        pool_controller(tasks, client, caches(), claimer, grantor, events, config.load_balancers,
-                        &registry),
-        binding_controller(tasks, client, caches(), claimer, events,
-                           {.defaults = config.load_balancers,
-                            .quarantine = config.quarantine,
-                            .may_write = [this] { return may_write(); }},
-                           &registry),
+        balancer_controller(tasks, client, balancers.store(), listeners.store(),
+                            config.load_balancers, driver_of, engine, &registry),
+        pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
+                        config.load_balancers, &registry),
+        binding_controller(
+            tasks, client, caches(), claimer, events,
+            {.defaults = config.load_balancers,
+             .quarantine = config.quarantine,
+             .may_write = [this] { return may_write(); },
+             .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
+            &registry),
         sweeper(tasks, client, caches(), claimer,
                 {.quarantine = config.quarantine,
                  .claim_lifetime = config.claim_lifetime,
                  .may_write = [this] { return may_write(); }},
-                &registry) {
+                &registry),
+        pool_metrics(registry, slots, pools.store(), listeners.store(), bindings.store(),
+                     {.version = config.version,
+                      .cloud = std::string(model::to_string(config.load_balancers.provider))}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     controllers::portpool::add_pod_index(pods.store());
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
@@ -155,18 +162,31 @@ struct App::Parts {
   }
 
   void add_routes() {
-    router.add(std::string(controllers::install::kPodPortsPath),
-               [this](const Context& context, const kube::AdmissionRequest& request) {
-                 return pod_ports.admit(context, request);
-               });
-    router.add(std::string(controllers::install::kHostPortsPath),
-               [this](const Context& context, const kube::AdmissionRequest& request) {
-                 return host_ports.admit(context, request);
-               });
-    router.add(std::string(controllers::install::kPortPoolsPath),
-               [this](const Context&, const kube::AdmissionRequest& request) {
-                 return port_pool_gate.admit(request);
-               });
+    add_route(controllers::install::kPodPortsPath,
+              [this](const Context& context, const kube::AdmissionRequest& request) {
+                return admit_pod(context, request);
+              });
+    add_route(controllers::install::kHostPortsPath,
+              [this](const Context& context, const kube::AdmissionRequest& request) {
+                return host_ports.admit(context, request);
+              });
+    add_route(controllers::install::kPortPoolsPath,
+              [this](const Context&, const kube::AdmissionRequest& request) {
+                return port_pool_gate.admit(request);
+              });
+  }
+  void add_route(std::string_view path, kube::AdmissionHandler handler) {
+    router.add(std::string(path), pool_metrics.timed(std::string(path), std::move(handler)));
+  }
+
+  Result<kube::AdmissionAnswer> admit_pod(const Context& context,
+                                          const kube::AdmissionRequest& request) {
+    Result<kube::AdmissionAnswer> answer = pod_ports.admit(context, request);
+    pool_metrics.pod_was_admitted(request, answer.has_value());
+    if (answer) return answer;
+    if (auto event = admission::refusal_event(request, answer.error()))
+      events.record(std::move(*event));
+    return answer;
   }
 
   void add_health() {
@@ -195,6 +215,7 @@ struct App::Parts {
   kube::Manager manager;
   claims::SlotIndex slots;
   TokenSource tokens;
+  claims::Courtesy courtesy;
   claims::Claimer claimer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;
@@ -213,6 +234,7 @@ struct App::Parts {
   controllers::portpool::PoolController pool_controller;
   controllers::portpool::BindingController binding_controller;
   controllers::portpool::ClaimSweeper sweeper;
+  PoolMetrics pool_metrics;
   std::function<void(const kube::WebhookCertificate&)> on_certificate;
 };
 

@@ -18,6 +18,7 @@ struct Config {
   // Where the lease and the Secret of the webhook's certificate live.
   std::string ns = "default";
   std::string identity;  // unique per process
+  std::string version = "dev";
   bool elect_leader = true;
   // A leader that dies is replaced after the first; it stops writing after the second.
   Duration lease_duration = std::chrono::seconds{15};

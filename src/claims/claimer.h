@@ -64,7 +64,7 @@ class Claimer {
                                            const ledger::Claim& claim);
 
   // The slots that a Pod of this name has or had, for a new Pod of the same name that asks for the
-  // same. Empty: there are none to take back. `conflict`: the old Pod is still there.
+  // same. Empty: there are none to take back. `already_exists`: the old Pod is still there.
   Result<std::vector<TakenSlot>> take_back(const Context& context, const std::string& pod_name,
                                            const std::vector<SlotRequest>& requests,
                                            const ledger::Claim& claim);
@@ -110,7 +110,7 @@ class Claimer {
                                               const std::vector<SlotRequest>& requests,
                                               const ledger::Claim& claim);
   Result<bool> has_pod_with_token(const Context& context, const ledger::Claim& claim);
-  Result<> refuse_while_pod_lives(const Context& context, const ledger::Claim& claim);
+  Result<> refuse_while_pod_lives(const Context& context, const std::vector<Locks>& by_entry);
 
   void remember(const wire::Value& listener);
   std::uint32_t start_offset();

@@ -19,6 +19,9 @@ using wire::Value;
 // The server gives a creation up after 30 s at the latest: until then its Pod may still come.
 constexpr Duration kReuseAge = std::chrono::seconds{35};
 
+// Each race that is lost was won by somebody: a controller that cleans up, or another replica.
+constexpr int kMaxRaces = 5;
+
 bool waits_for_its_name(const ledger::Claim& claim) {
   switch (claim.state) {
     case SlotState::claimed: return true;
@@ -65,31 +68,41 @@ Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
       if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
     }
   }
-  const LocksByEntry mine = newest_match(
-      requests, store_.by_index(kPodIndex, pod.to_string()), [&](const ledger::Claim& earlier) {
-        return earlier.request == claim.request && waits_for_its_name(earlier);
-      });
-  if (mine.empty()) return std::vector<TakenSlot>{};
-  for (const Locks& entry : mine) {
-    for (const ListenerPtr& lock : entry) {
-      const auto earlier = claim_of(*lock);
-      if (earlier->state != SlotState::bound) continue;
-      if (Result<> gone = refuse_while_pod_lives(context, *earlier); !gone) return pass(gone);
-    }
+  // Lost a race: what the locks are now, which was read in between, decides.
+  for (int i = 0;; ++i) {
+    const LocksByEntry mine = newest_match(
+        requests, store_.by_index(kPodIndex, pod.to_string()), [&](const ledger::Claim& earlier) {
+          return earlier.request == claim.request && waits_for_its_name(earlier);
+        });
+    if (mine.empty()) return std::vector<TakenSlot>{};
+    if (Result<> gone = refuse_while_pod_lives(context, mine); !gone) return pass(gone);
+    Result<std::vector<TakenSlot>> taken =
+        replace_claims(context, mine, claim, ledger::Event::pod_returns);
+    const bool lost = !taken && taken.error().code == Code::conflict;
+    if (!lost || i == kMaxRaces || context.expired()) return taken;
   }
-  return replace_claims(context, mine, claim, ledger::Event::pod_returns);
 }
 
 // A creation under a name that is taken is refused by the server, after us: the port must stay with
 // the Pod that has it.
-Result<> Claimer::refuse_while_pod_lives(const Context& context, const ledger::Claim& claim) {
-  const Result<Value> pod = client_.get(context, kube::types::kPod, {claim.ns, claim.pod_name});
-  if (!pod && pod.error().code == Code::not_found) return {};
-  if (!pod) return fail(pod.error());
-  if (wire::string_at(*pod, "/metadata/uid") != claim.pod_uid) return {};
-  return fail(error_of(Code::conflict, "the Pod that keeps this name's ports is still there")
-                  .about(fmt::format("Pod {}/{}", claim.ns, claim.pod_name))
-                  .with_hint("it is created when the old one is gone"));
+Result<> Claimer::refuse_while_pod_lives(const Context& context,
+                                         const std::vector<Locks>& by_entry) {
+  for (const Locks& entry : by_entry) {
+    for (const ListenerPtr& lock : entry) {
+      const auto claim = claim_of(*lock);
+      if (claim->state != SlotState::bound) continue;
+      const Result<Value> pod =
+          client_.get(context, kube::types::kPod, {claim->ns, claim->pod_name});
+      if (!pod && pod.error().code == Code::not_found) continue;
+      if (!pod) return fail(pod.error());
+      if (wire::string_at(*pod, "/metadata/uid") != claim->pod_uid) continue;
+      return fail(
+          error_of(Code::already_exists, "the Pod that has this name's ports is still there")
+              .about(fmt::format("Pod {}/{}", claim->ns, claim->pod_name))
+              .with_hint("it is created when the old one is gone"));
+    }
+  }
+  return {};
 }
 
 Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,

@@ -1,6 +1,7 @@
 #include "edge/event_loop.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -50,6 +51,11 @@ EventLoop::EventLoop(Fd epoll, Fd wake, const char* thread_name)
       wake_(std::move(wake)),
       thread_([this, thread_name](const std::stop_token& stop) {
         pthread_setname_np(pthread_self(), thread_name);
+        // A write to a connection that is gone is an error like others, also through splice(2).
+        sigset_t pipe{};
+        sigemptyset(&pipe);
+        sigaddset(&pipe, SIGPIPE);
+        pthread_sigmask(SIG_BLOCK, &pipe, nullptr);
         run(stop);
       }) {}
 

@@ -10,6 +10,8 @@ namespace {
 
 // A reader that stays slow has this much waiting for it, not a whole buffer.
 constexpr std::size_t kLeastRead = 16u << 10;
+// A stream that brings less at a time goes back to being copied.
+constexpr std::size_t kLeastSplice = 64u << 10;
 // Reads of what a broken side had sent before it broke.
 constexpr int kLastReads = 16;
 
@@ -67,7 +69,7 @@ void Relay::on_events(Side& side, std::uint32_t events) {
 bool Relay::move_bytes(Side& side, std::uint32_t events) {
   if ((events & EventLoop::kWritable) && !side.waiting.empty() && !flush(side)) return false;
   if (!(events & (EventLoop::kReadable | EventLoop::kFailed))) return true;
-  if (may_read(side)) return read_from(side);
+  if (may_read(side)) return side.streams ? splice_from(side) : copy_from(side);
   if (!(events & EventLoop::kFailed)) return true;
   if (side.read_ended && pending_error(side.fd) != 0) {
     abort();
@@ -81,25 +83,48 @@ bool Relay::move_bytes(Side& side, std::uint32_t events) {
   return true;
 }
 
-bool Relay::read_from(Side& side) {
+bool Relay::copy_from(Side& side) {
   Side& other = other_than(side);
   const ssize_t n =
       ::recv(side.fd.get(), home_.buffer.data(), std::min(side.read_limit, home_.buffer.size()), 0);
-  if (n > 0) {
-    count(&side == &client_ ? listener_->counters.bytes_in : listener_->counters.bytes_out,
-          static_cast<std::uint64_t>(n));
-    if (!send_or_keep(other, home_.buffer.first(static_cast<std::size_t>(n)))) return false;
-    // Less at a time for a reader that lags, more again when it keeps up.
-    side.read_limit = other.waiting.empty() ? std::min(side.read_limit * 2, kCopyBuffer)
-                                            : std::max(side.read_limit / 2, kLeastRead);
-    return true;
-  }
-  if (n == 0) side.read_ended = true;
-  if (n < 0 && !would_block(errno)) {
-    abort();
+  if (n <= 0) return nothing_read(side, n);
+  count_read(side, n);
+  if (!send_or_keep(other, home_.buffer.first(static_cast<std::size_t>(n)))) return false;
+  const bool keeps_up = other.waiting.empty();
+  side.streams =
+      keeps_up && static_cast<std::size_t>(n) == home_.buffer.size() && home_.pipe.valid();
+  // Less at a time for a reader that lags, more again when it keeps up.
+  side.read_limit = keeps_up ? std::min(side.read_limit * 2, kCopyBuffer)
+                             : std::max(side.read_limit / 2, kLeastRead);
+  return true;
+}
+
+bool Relay::splice_from(Side& side) {
+  Side& other = other_than(side);
+  const ssize_t n = home_.pipe.fill(side.fd, kCopyBuffer);
+  if (n <= 0) return nothing_read(side, n);
+  count_read(side, n);
+  const ssize_t poured = home_.pipe.pour(other.fd);
+  if (poured < n) other.waiting = home_.pipe.take_rest();
+  if (poured < 0) {
+    break_off(other);
     return false;
   }
+  side.streams = poured == n && static_cast<std::size_t>(n) >= kLeastSplice;
   return true;
+}
+
+// The end, nothing there at the moment, or a broken connection.
+bool Relay::nothing_read(Side& side, ssize_t n) {
+  if (n == 0) side.read_ended = true;
+  if (n == 0 || would_block(errno)) return true;
+  abort();
+  return false;
+}
+
+void Relay::count_read(const Side& side, ssize_t n) {
+  count(&side == &client_ ? listener_->counters.bytes_in : listener_->counters.bytes_out,
+        static_cast<std::uint64_t>(n));
 }
 
 bool Relay::send_or_keep(Side& to, std::span<const char> bytes) {

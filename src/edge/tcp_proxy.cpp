@@ -35,7 +35,7 @@ TcpProxy::TcpProxy(EventLoop& loop, FdBudget& budget, Options options)
     : loop_(loop),
       budget_(budget),
       options_(std::move(options)),
-      buffer_(kCopyBuffer),
+      buffer_(std::make_unique_for_overwrite<CopyBuffer>()),
       spare_(open_spare()) {}
 
 TcpProxy::~TcpProxy() {
@@ -94,8 +94,8 @@ void TcpProxy::carry(Accepted accepted) {
   if (!target) return turn_away();
 
   Backend& chosen = *backend;
-  auto* relay = new Relay({loop_, *this, buffer_}, accepted.listener, std::move(backend),
-                          std::move(accepted.client), std::move(*target));
+  auto* relay = new Relay({loop_, *this, buffer_->bytes, pipe_}, accepted.listener,
+                          std::move(backend), std::move(accepted.client), std::move(*target));
   relays_.push_back(*relay);
   chosen.users[options_.worker].push_back(*relay);
   if (!relay->begin()) relay->abort();

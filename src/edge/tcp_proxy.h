@@ -49,7 +49,8 @@ class TcpProxy final : private Relay::Owner {
   EventLoop& loop_;
   FdBudget& budget_;
   const Options options_;
-  std::vector<char> buffer_;
+  const std::unique_ptr<CopyBuffer> buffer_;
+  SplicePipe pipe_;
   Fd spare_;  // given up for a moment to turn a client away when the process has no other
   std::unordered_multimap<const Listener*, std::unique_ptr<Acceptor>> acceptors_;
   IntrusiveList<Relay, Relay> relays_;  // owned

@@ -116,7 +116,11 @@ class Edge {
     static std::atomic<std::uint32_t> next = 21'000 + static_cast<std::uint32_t>(::getpid()) % 4000;
     return static_cast<model::Port>(next.fetch_add(count));
   }
-  model::Target room_at() const { return {"127.16.9.1", fresh_port()}; }
+  // An address for each process: tests run beside each other.
+  static std::string room_ip() {
+    return fmt::format("127.20.{}.{}", ::getpid() / 250 % 250, 1 + ::getpid() % 250);
+  }
+  model::Target room_at() const { return {room_ip(), fresh_port()}; }
   // Says its name to TCP connections first, then what it hears.
   model::Target open_room(const std::string& name = {}) { return open_room_at(room_at(), name); }
   model::Target open_room_at(const model::Target& at, const std::string& name = {}) {

@@ -9,23 +9,25 @@ namespace berth::edge {
 namespace {
 
 // Datagrams that go through one system call.
-constexpr std::size_t kBatch = 64;
+constexpr std::size_t kBatch = DatagramWriter::kMost;
 // The largest datagram, and a little, so that slots do not all fall on the same cache lines.
-constexpr std::size_t kSlot = (64u << 10) + 192;
+struct alignas(64) Slot {
+  std::array<char, (64u << 10) + 192> bytes;
+};
 // Batches of one socket before the others have their turn.
 constexpr int kBatchesPerRound = 4;
 
 }  // namespace
 
-// Datagrams in memory, and the headers with which the kernel reads and writes them.
+// Datagrams in memory, and the headers with which the kernel reads them.
 struct UdpProxy::Batch {
   Batch() {
-    for (std::size_t i = 0; i < kBatch; ++i) vectors[i].iov_base = memory.get() + i * kSlot;
+    for (std::size_t i = 0; i < kBatch; ++i) vectors[i].iov_base = slots[i].bytes.data();
   }
   // Slots from `first` on, ready to be filled.
   mmsghdr* to_receive(std::size_t first, bool with_names) {
     for (std::size_t i = first; i < kBatch; ++i) {
-      vectors[i].iov_len = kSlot;
+      vectors[i].iov_len = sizeof(Slot);
       messages[i] = {};
       messages[i].msg_hdr.msg_iov = &vectors[i];
       messages[i].msg_hdr.msg_iovlen = 1;
@@ -37,7 +39,7 @@ struct UdpProxy::Batch {
   }
   std::size_t length(std::size_t i) const { return messages[i].msg_len; }
 
-  const std::unique_ptr<char[]> memory = std::make_unique_for_overwrite<char[]>(kBatch * kSlot);
+  const std::unique_ptr<Slot[]> slots = std::make_unique_for_overwrite<Slot[]>(kBatch);
   std::array<mmsghdr, kBatch> messages{};
   std::array<iovec, kBatch> vectors{};
   std::array<SocketAddress, kBatch> names{};
@@ -133,36 +135,24 @@ void UdpProxy::send_to_targets(Port& port, std::size_t received) {
   for (std::size_t i = 0; i < received; ++i) batch.sessions[i] = session_of(port, batch.names[i]);
   batch.used = 0;
 
-  std::array<mmsghdr, kBatch> run;
+  std::array<Datagram, kBatch> run;
   for (std::size_t i = 0; i < received; ++i) {
     Session* const session = batch.sessions[i];
     if (session == nullptr) continue;
-    // All of one session in one call, in their order.
-    unsigned size = 0;
-    std::uint64_t bytes = 0;
+    // All of one session together, in their order.
+    std::size_t size = 0;
     for (std::size_t j = i; j < received; ++j) {
       if (batch.sessions[j] != session) continue;
       batch.sessions[j] = nullptr;
-      batch.vectors[j].iov_len = batch.length(j);
-      bytes += batch.length(j);
-      run[size] = {};
-      run[size].msg_hdr.msg_iov = &batch.vectors[j];
-      run[size++].msg_hdr.msg_iovlen = 1;
+      run[size++] = {batch.slots[j].bytes.data(), batch.length(j)};
     }
-    const int sent = ::sendmmsg(session->fd.get(), run.data(), size, MSG_NOSIGNAL);
-    const int error = errno;
+    const DatagramWriter::Sent sent = writer_.send(session->fd, std::span(run).first(size));
     ListenerCounters& counters = port.listener->counters;
-    if (sent == static_cast<int>(size)) {
-      count(counters.datagrams_in, size);
-      count(counters.bytes_in, bytes);
-      continue;
-    }
-    const auto taken = static_cast<unsigned>(std::max(sent, 0));
-    for (unsigned k = 0; k < taken; ++k) count(counters.bytes_in, run[k].msg_len);
-    count(counters.datagrams_in, taken);
-    count(counters.dropped, size - taken);
+    count(counters.datagrams_in, sent.datagrams);
+    count(counters.bytes_in, sent.bytes);
+    count(counters.dropped, sent.dropped);
     // The target's port is closed: the client is given another one with its next datagram.
-    if (sent < 0 && !would_block(error)) end_session(*session);
+    if (sent.dropped > 0 && !would_block(sent.error)) end_session(*session);
   }
 }
 
@@ -245,33 +235,15 @@ void UdpProxy::receive_from_target(Session& session) {
 void UdpProxy::send_to_clients() {
   Batch& batch = *out_;
   if (batch.used == 0) return;
-  ListenerCounters& counters = out_port_->listener->counters;
-  std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < batch.used; ++i) {
-    batch.vectors[i].iov_len = batch.length(i);
-    bytes += batch.length(i);
-    msghdr& header = batch.messages[i].msg_hdr;
-    header.msg_name = batch.names[i].room();
-    header.msg_namelen = batch.names[i].length();
-    header.msg_flags = 0;
-  }
-  std::size_t sent = 0;
-  std::size_t dropped = 0;
-  while (sent + dropped < batch.used) {
-    const std::size_t at = sent + dropped;
-    const int n = ::sendmmsg(out_port_->fd.get(), batch.messages.data() + at,
-                             static_cast<unsigned>(batch.used - at), MSG_NOSIGNAL);
-    if (n > 0) {
-      sent += static_cast<std::size_t>(n);
-    } else {
-      bytes -= batch.vectors[at].iov_len;
-      ++dropped;  // this client cannot be reached, or the socket is full: datagrams may get lost
-    }
-  }
-  count(counters.datagrams_out, sent);
-  count(counters.bytes_out, bytes);
-  if (dropped > 0) count(counters.dropped, dropped);
+  std::array<Datagram, kBatch> all;
+  for (std::size_t i = 0; i < batch.used; ++i)
+    all[i] = {batch.slots[i].bytes.data(), batch.length(i), &batch.names[i]};
+  const DatagramWriter::Sent sent = writer_.send(out_port_->fd, std::span(all).first(batch.used));
   batch.used = 0;
+  ListenerCounters& counters = out_port_->listener->counters;
+  count(counters.datagrams_out, sent.datagrams);
+  count(counters.bytes_out, sent.bytes);
+  count(counters.dropped, sent.dropped);
 }
 
 }  // namespace berth::edge

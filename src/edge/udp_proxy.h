@@ -11,6 +11,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "edge/datagram_writer.h"
 #include "edge/event_loop.h"
 #include "edge/fd_budget.h"
 #include "edge/listener.h"
@@ -62,6 +63,7 @@ class UdpProxy {
   const std::unique_ptr<Batch> in_;   // from clients
   const std::unique_ptr<Batch> out_;  // to clients, all through the socket of `out_port_`
   Port* out_port_ = nullptr;
+  DatagramWriter writer_;
   std::unordered_multimap<const Listener*, std::unique_ptr<Port>> ports_;
   std::unordered_map<SessionKey, std::unique_ptr<Session>, HashKey> sessions_;
   IntrusiveList<Session, Session> ages_;  // silent for longest first

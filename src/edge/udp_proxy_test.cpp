@@ -198,7 +198,7 @@ TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother
 
 TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 10;
-  const model::Target first{"127.16.9.1", Edge::fresh_port(kPorts)};
+  const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
   std::vector<std::unique_ptr<NamedRoom>> rooms;
   for (model::Port n = 0; n < kPorts; ++n)
     rooms.push_back(std::make_unique<NamedRoom>(

@@ -38,7 +38,7 @@ void Budget::count(Instant now) {
 }
 
 double Budget::recent_pace(Instant now) const {
-  if (now - second_ >= seconds{2}) return kSlowest;
+  if (second_ == Instant::min() || now - second_ >= seconds{2}) return kSlowest;
   return std::max<double>({kSlowest, double(calls_), double(calls_before_)});
 }
 

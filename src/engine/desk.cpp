@@ -27,7 +27,7 @@ Mailboxes::Next Desk::step(const Context& context, Mail mail) {
 void Desk::accept(Mail mail) {
   for (auto& [key, wish] : mail.wishes) {
     if (wish) {
-      open_.put({.key = key, .wish = std::move(*wish)});
+      accept(key, std::move(*wish));
     } else {
       open_.erase(key);
       settled_.push_back(key);
@@ -37,6 +37,21 @@ void Desk::accept(Mail mail) {
     audit_ = true;
     stale_ = true;
   }
+}
+
+void Desk::accept(const WishKey& key, Wish wish) {
+  // What is to be removed from a load balancer that is gone need not wait for its return.
+  if (!wish.spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
+  OpenWish* const open = open_.find(key);
+  if (!open || !is_same(open->wish, wish)) {
+    open_.put({.key = key, .wish = std::move(wish)});
+    return;
+  }
+  // Whoever says the same again, perhaps because of what we told, is told the same again; how long
+  // to wait before the next try does not change by that.
+  open->repair = false;
+  open->wish.known_id = std::move(wish.known_id);
+  tell_again(*open);
 }
 
 Instant Desk::serve(const Context& context) {
@@ -51,13 +66,13 @@ Instant Desk::serve(const Context& context) {
     return next_due();
   }
   if (!may_write()) return now() + kFenceRetry;
+  if (now() < not_before_) {
+    if (error_) tell_all(*error_);  // those that came meanwhile
+    return not_before_;
+  }
   driver_ = office_.driver_of(lb_);
   if (!driver_) {
     list_failed(error_of(Code::unsupported, "no driver serves load balancer {}", to_string(lb_)));
-    return not_before_;
-  }
-  if (now() < not_before_) {
-    if (error_) tell_all(*error_);  // those that came meanwhile
     return not_before_;
   }
   if (stale_) {
@@ -146,7 +161,7 @@ void Desk::load_balancer_gone(const Error& error) {
 
 Instant Desk::next_due() {
   Instant due = next_audit_;
-  if (!open_.empty()) due = std::min(due, std::max(open_.next_due(), not_before_));
+  if (!open_.empty()) due = std::min(due, std::max(open_.next_due(now()), not_before_));
   if (audit_ || (stale_ && !open_.empty())) due = std::min(due, std::max(now(), not_before_));
   return due;
 }

@@ -16,6 +16,7 @@
 #include "engine/office.h"
 #include "engine/open_wishes.h"
 #include "engine/retry.h"
+#include "engine/round.h"
 #include "lb/inventory.h"
 #include "lb/plan.h"
 
@@ -31,18 +32,9 @@ class Desk {
   Mailboxes::Next step(const Context& context, Mail mail);
 
  private:
-  enum class Kind : std::uint8_t { none, removals, creations, attributes, targets };
-  // The calls of one round; all of one kind, no wish in two.
-  struct Round {
-    Kind kind = Kind::none;
-    std::vector<std::vector<lb::Removal>> removals{};
-    std::vector<std::vector<lb::Creation>> creations{};
-    std::vector<std::vector<lb::AttributeStep>> attributes{};
-    std::vector<std::vector<lb::TargetStep>> targets{};
-  };
-
   // desk.cpp: what happens in a step.
   void accept(Mail mail);
+  void accept(const WishKey& key, Wish wish);
   Instant serve(const Context& context);
   bool may_write();
   // Nothing: go on. Otherwise when to come again.
@@ -62,19 +54,20 @@ class Desk {
   lb::Plan plan_for(const Window& window);
   void conclude(Window& window, const lb::Plan& plan);
   void judge(OpenWish*& wish, const lb::Finding& finding);
+  void contradicted(OpenWish*& wish);
   Round choose(lb::Plan plan, const Window& window);
-  void act(const Context& context, const Round& round, Window& window);
+  void act(const Context& context, const Round& round, const Window& window);
   template <class Step, class Call, class Done>
   void run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                 Window& window, Call call, Done done);
+                 const Window& window, Call call, Done done);
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 
   // desk_outcome.cpp: reporting, and what is done about failures.
   void succeeded(OpenWish& wish, std::string listener_id);
-  enum class After : std::uint8_t { kept, dropped };
-  [[nodiscard]] After failed(OpenWish& wish, const Error& error);
+  void failed(OpenWish& wish, const Error& error);
   void tell(OpenWish& wish, const Error& error, bool foreign = false);
+  void tell_again(const OpenWish& wish);
   void tell_all(const Error& error);
   void drop(OpenWish& wish);
   void wake_those_that_wait_for_room();
@@ -105,8 +98,8 @@ class Desk {
   std::optional<Error> error_{};
 
   int writes_since_list_ = 0;
-  bool targets_last_ = false;
-  Kind last_other_ = Kind::none;
+  bool room_ = false;  // a listener was removed in this round
+  Rounds rounds_;
   std::vector<WishKey> settled_;
 };
 

@@ -33,8 +33,8 @@ void Desk::run_audit() {
     open_.put(
         {.key = std::move(standing[i].key), .wish = std::move(standing[i].wish), .repair = true});
   }
-  if (drifted == 0) return;
   office_.metrics.drift(lb_, drifted);
+  if (drifted == 0) return;
   log_warn("a load balancer was changed by others and is repaired",
            {{"lb", to_string(lb_)}, {"listeners", std::to_string(drifted)}, {"first", first}});
 }

@@ -19,34 +19,41 @@ void Desk::succeeded(OpenWish& wish, std::string listener_id) {
 }
 
 void Desk::tell(OpenWish& wish, const Error& error, bool foreign) {
-  if (wish.told == error.code && wish.told_foreign == foreign) return;
-  wish.told = error.code;
+  if (wish.was_told(error.code) && wish.told_foreign == foreign) return;
+  wish.told = error;
   wish.told_foreign = foreign;
-  log_warn("a load balancer is not as wished",
+  log_info("a listener is not as wished",
            {{"lb", to_string(lb_)}, {"object", wish.key}, {"error", error.to_string()}});
+  tell_again(wish);
+}
+
+void Desk::tell_again(const OpenWish& wish) {
+  if (!wish.told) return;
   const lb::KnownListener* known = known_.by_id(wish.wish.known_id);
   office_.sink.report({.key = wish.key,
                        .version = wish.wish.version,
-                       .result = fail(error),
+                       .result = fail(*wish.told),
                        .listener_id = known ? known->id : std::string{},
-                       .foreign = foreign});
+                       .foreign = wish.told_foreign});
 }
 
 void Desk::tell_all(const Error& error) {
+  if (open_.empty()) return;
   for (OpenWish* wish : open_.all()) tell(*wish, error);
 }
 
-Desk::After Desk::failed(OpenWish& wish, const Error& error) {
+void Desk::failed(OpenWish& wish, const Error& error) {
   const Treatment treatment = treatment_of(error.code);
   ++wish.attempts;
   wish.not_before = now() + office_.delay(treatment, wish.attempts, error);
   switch (treatment) {
-    case Treatment::stop: return After::kept;
+    case Treatment::stop: return;
     case Treatment::give_up:
+      // Kept, so that the same wish, said again, does not lead to the same call again.
+      wish.not_before = kNever;
       tell(wish, error);
-      drop(wish);
-      return After::dropped;
-    case Treatment::slowly: tell(wish, error); return After::kept;
+      return;
+    case Treatment::slowly: tell(wish, error); return;
     case Treatment::look:
       stale_ = true;
       // It may still take effect.
@@ -55,12 +62,12 @@ Desk::After Desk::failed(OpenWish& wish, const Error& error) {
     case Treatment::again: break;
   }
   if (wish.attempts >= kReportAfter) tell(wish, error);
-  return After::kept;
 }
 
 void Desk::wake_those_that_wait_for_room() {
   for (OpenWish* wish : open_.all()) {
-    if (wish->told == Code::exhausted || wish->told == Code::already_exists) {
+    const bool waits = wish->was_told(Code::exhausted) || wish->was_told(Code::already_exists);
+    if (waits && !wish->told_foreign) {
       wish->not_before = Instant::min();
     }
   }

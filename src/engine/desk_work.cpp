@@ -1,63 +1,16 @@
 // Planning and acting: which calls come next, and what they changed.
 #include <algorithm>
-#include <unordered_map>
-#include <unordered_set>
+#include <utility>
 
 #include "engine/calls.h"
 #include "engine/desk.h"
+#include "engine/standing_index.h"
 
 namespace berth::engine {
 namespace {
 
-// Calls at one time to a load balancer whose writes need not follow each other.
-constexpr std::size_t kParallelCalls = 4;
 // While what was changed must be read back, so many writes may pass before it is.
 constexpr int kWritesPerReadBack = 8;
-// A wish needs at most a removal, a creation, an attribute change and its targets. One that is
-// still not met after twice that many calls is on a provider that does not keep what it confirms.
-constexpr int kMaxWrites = 8;
-
-// Who wants a listener as it is, looked up only when one is in the way.
-class StandingIndex {
- public:
-  StandingIndex(std::function<std::vector<StandingWish>()> standing, std::vector<OpenWish*> open)
-      : load_(std::move(standing)), open_(std::move(open)) {}
-
-  bool wants(const lb::KnownListener& listener) {
-    if (!loaded_) load();
-    const auto [first, last] = by_name_.equal_range(listener.spec.name);
-    const bool by_name =
-        std::any_of(first, last, [&](const auto& entry) { return is_at(listener, entry.second); });
-    const auto it = by_id_.find(listener.id);
-    return by_name || (it != by_id_.end() && is_at(listener, it->second));
-  }
-
- private:
-  struct Place {
-    model::Protocol protocol;
-    model::PortRange ports;
-  };
-  static bool is_at(const lb::KnownListener& listener, const Place& place) {
-    return listener.spec.protocol == place.protocol && listener.spec.ports == place.ports;
-  }
-  void add(const Wish& wish) {
-    if (!wish.spec) return;
-    const Place place{wish.spec->protocol, wish.spec->ports};
-    if (!wish.known_id.empty()) by_id_.emplace(wish.known_id, place);
-    if (!wish.spec->name.empty()) by_name_.emplace(wish.spec->name, place);
-  }
-  void load() {
-    loaded_ = true;
-    for (const StandingWish& wish : load_()) add(wish.wish);
-    for (const OpenWish* wish : open_) add(wish->wish);
-  }
-
-  std::function<std::vector<StandingWish>()> load_;
-  std::vector<OpenWish*> open_;
-  bool loaded_ = false;
-  std::unordered_map<std::string, Place> by_id_;
-  std::unordered_multimap<std::string, Place> by_name_;
-};
 
 Error port_taken(const lb::Finding& finding) {
   if (finding.verdict == lb::Verdict::foreign) {
@@ -66,22 +19,6 @@ Error port_taken(const lb::Finding& finding) {
         .with_hint("remove that listener, or choose another port");
   }
   return error_of(Code::already_exists, "the port is in use for {}", finding.holder);
-}
-
-// The batches that can be called at one time: no wish in two of them.
-template <class Step>
-std::vector<std::vector<Step>> independent(std::vector<std::vector<Step>> batches,
-                                           std::size_t bound) {
-  std::unordered_set<std::size_t> seen;
-  std::vector<std::vector<Step>> out;
-  for (auto& batch : batches) {
-    if (out.size() == bound) break;
-    const bool fresh = std::none_of(batch.begin(), batch.end(),
-                                    [&](const Step& step) { return seen.contains(step.wish); });
-    for (const Step& step : batch) seen.insert(step.wish);
-    if (fresh) out.push_back(std::move(batch));
-  }
-  return out;
 }
 
 }  // namespace
@@ -105,8 +42,8 @@ void Desk::work(const Context& context) {
   lb::Plan plan = plan_for(window);
   conclude(window, plan);
   const Round round = choose(std::move(plan), window);
-  if (round.kind != Kind::none) act(context, round, window);
-  if (read_back_ && (round.kind == Kind::none || writes_since_list_ >= kWritesPerReadBack)) {
+  if (round.kind != Round::Kind::none) act(context, round, window);
+  if (read_back_ && (round.kind == Round::Kind::none || writes_since_list_ >= kWritesPerReadBack)) {
     stale_ = true;
   }
 }
@@ -115,7 +52,10 @@ lb::Plan Desk::plan_for(const Window& window) {
   std::vector<lb::Desired> wishes;
   wishes.reserve(window.size());
   for (const OpenWish* wish : window) wishes.push_back(desired(wish->wish));
-  StandingIndex standing([this] { return office_.catalog(lb_); }, open_.all());
+  StandingIndex standing([this](const StandingIndex::Visit& visit) {
+    for (const StandingWish& wish : office_.catalog(lb_)) visit(wish.wish);
+    for (const OpenWish* wish : open_.all()) visit(wish->wish);
+  });
   return lb::plan(wishes, known_,
                   {driver_->limits(), office_.options.name_prefix,
                    [&](const lb::KnownListener& listener) { return standing.wants(listener); }});
@@ -129,6 +69,7 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
       if (wish->touched && settling()) {
+        wish->met = true;
         read_back_ = true;
       } else {
         succeeded(*wish, finding.listener_id);
@@ -145,22 +86,27 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
       return;
     }
     case lb::Verdict::unsupported:
-      (void)failed(*wish, error_of(Code::unsupported, "the provider has no {}", finding.holder));
+      failed(*wish, error_of(Code::unsupported, "the provider has no {}", finding.holder));
       wish = nullptr;
       return;
     case lb::Verdict::change:
-      if (wish->writes >=
-          kMaxWrites + static_cast<int>(wish->wish.spec ? wish->wish.spec->targets.size() : 0)) {
-        wish->writes = 0;
-        (void)failed(*wish,
-                     error_of(Code::internal, "the provider does not keep what it confirmed"));
-        wish = nullptr;
-      }
+      if (wish->met) contradicted(wish);
       return;
   }
 }
 
-Desk::Round Desk::choose(lb::Plan plan, const Window& window) {
+// Its calls were confirmed, and then a list said otherwise: somebody else changed it meanwhile, or
+// the provider does not keep what it confirms. Without a pause that could go on for ever.
+void Desk::contradicted(OpenWish*& wish) {
+  const Error error = error_of(Code::conflict, "the provider shows something else than was set");
+  wish->met = false;
+  ++wish->contradictions;
+  wish->not_before = now() + office_.delay(Treatment::look, wish->contradictions, error);
+  if (wish->contradictions >= kReportAfter) tell(*wish, error);
+  if (wish->not_before > now()) wish = nullptr;
+}
+
+Round Desk::choose(lb::Plan plan, const Window& window) {
   const auto put_off = [&](const auto& step) { return !window[step.wish]; };
   std::erase_if(plan.removals, put_off);
   std::erase_if(plan.attributes, put_off);
@@ -170,44 +116,10 @@ Desk::Round Desk::choose(lb::Plan plan, const Window& window) {
   std::erase_if(plan.targets, [&](const lb::TargetStep& step) {
     return put_off(step) || step.change.listener_id.empty();
   });
-  const lb::DriverLimits& limits = driver_->limits();
-  lb::Batches batches = lb::cut(plan, limits);
-
-  // Targets go in between all the time, because Pods wait for them; unless more of them can be
-  // collected for one call without keeping anybody waiting.
-  const bool others = !plan.removals.empty() || !plan.creations.empty() || !plan.attributes.empty();
-  const bool pressing =
-      batches.targets.size() > 1 ||
-      std::any_of(plan.targets.begin(), plan.targets.end(),
-                  [&](const auto& step) { return !window[step.wish]->wish.known_id.empty(); });
-  const bool targets_next = !plan.targets.empty() && (!others || (pressing && !targets_last_));
-  targets_last_ = targets_next;
-  const std::size_t bound = limits.serial_writes ? 1 : kParallelCalls;
-  Round round;
-  if (targets_next) {
-    round.kind = Kind::targets;
-    round.targets = independent(std::move(batches.targets), bound);
-    return round;
-  }
-  // The other kinds take turns.
-  Kind kind = last_other_;
-  for (int i = 0; i < 3 && round.kind == Kind::none; ++i) {
-    kind = kind == Kind::removals    ? Kind::creations
-           : kind == Kind::creations ? Kind::attributes
-                                     : Kind::removals;
-    if (kind == Kind::removals && !batches.removals.empty()) {
-      round.removals = independent(std::move(batches.removals), bound);
-      round.kind = kind;
-    } else if (kind == Kind::creations && !batches.creations.empty()) {
-      round.creations = independent(std::move(batches.creations), bound);
-      round.kind = kind;
-    } else if (kind == Kind::attributes && !batches.attributes.empty()) {
-      round.attributes = independent(std::move(batches.attributes), bound);
-      round.kind = kind;
-    }
-  }
-  if (round.kind != Kind::none) last_other_ = round.kind;
-  return round;
+  const bool pressing = std::any_of(
+      plan.targets.begin(), plan.targets.end(),
+      [&](const lb::TargetStep& step) { return !window[step.wish]->wish.known_id.empty(); });
+  return rounds_.next(plan, driver_->limits(), pressing);
 }
 
 template <class Value>
@@ -226,7 +138,7 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
 
 template <class Step, class Call, class Done>
 void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                     Window& window, Call call, Done done) {
+                     const Window& window, Call call, Done done) {
   using Results = decltype(call(context, batches.front()));
   Budget& budget = office_.budgets.of(lb_.provider);
   std::size_t count = 0;
@@ -263,24 +175,22 @@ void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>
       const Step& step = batches[i][k];
       auto& result = results[i][k];
       if (result) done(step, result);
-      OpenWish*& wish = window[step.wish];
-      if (!wish) continue;  // it had another step, which ended it
+      OpenWish* const wish = window[step.wish];
       wish->touched = true;
       if (result) {
-        ++wish->writes;
         wish->attempts = 0;
-      } else if (failed(*wish, result.error()) == After::dropped) {
-        wish = nullptr;
+      } else {
+        failed(*wish, result.error());
       }
     }
   }
 }
 
-void Desk::act(const Context& context, const Round& round, Window& window) {
+void Desk::act(const Context& context, const Round& round, const Window& window) {
   const Line line{*driver_, lb_, office_};
   switch (round.kind) {
-    case Kind::none: return;
-    case Kind::removals:
+    case Round::Kind::none: return;
+    case Round::Kind::removals:
       run_calls(
           context, round.removals, window,
           [&](const Context& own, const std::vector<lb::Removal>& steps) {
@@ -288,10 +198,13 @@ void Desk::act(const Context& context, const Round& round, Window& window) {
             for (const lb::Removal& step : steps) ids.push_back(step.id);
             return remove_listeners(own, line, ids);
           },
-          [&](const lb::Removal& step, Result<>&) { known_.erase(step.id); });
-      wake_those_that_wait_for_room();
+          [&](const lb::Removal& step, Result<>&) {
+            known_.erase(step.id);
+            room_ = true;
+          });
+      if (std::exchange(room_, false)) wake_those_that_wait_for_room();
       return;
-    case Kind::creations:
+    case Round::Kind::creations:
       run_calls(
           context, round.creations, window,
           [&](const Context& own, const std::vector<lb::Creation>& steps) {
@@ -305,7 +218,7 @@ void Desk::act(const Context& context, const Round& round, Window& window) {
             known_.put(std::move(created));
           });
       return;
-    case Kind::attributes:
+    case Round::Kind::attributes:
       run_calls(
           context, round.attributes, window,
           [&](const Context& own, const std::vector<lb::AttributeStep>& steps) {
@@ -315,7 +228,7 @@ void Desk::act(const Context& context, const Round& round, Window& window) {
           },
           [&](const lb::AttributeStep& step, Result<>&) { known_.change(step.change); });
       return;
-    case Kind::targets:
+    case Round::Kind::targets:
       run_calls(
           context, round.targets, window,
           [&](const Context& own, const std::vector<lb::TargetStep>& steps) {

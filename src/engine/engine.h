@@ -48,8 +48,8 @@ struct Outcome {
 };
 
 // Hears outcomes on the engine's tasks; must not block for long. A failure is reported when it
-// lasts, and again when it changes; the engine goes on trying as the error allows. Only `invalid`
-// and `unsupported` end a wish: it is tried again when it is wanted again.
+// lasts, and again when it changes; the engine goes on trying as the error allows. What is
+// `invalid` or `unsupported` is tried again only when something else is wanted.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -87,7 +87,8 @@ class Engine {
          std::function<bool()> may_act, Random random, EngineOptions options);
   ~Engine();
 
-  // The newest wish of a key counts; one that is under way is finished first.
+  // The newest wish of a key counts; one that is under way is finished first. The same wish again
+  // changes nothing but that a failure is reported again.
   void want(WishKey key, Wish wish);
   // The key is nobody's any more; what is there stays as it is.
   void forget(const WishKey& key);

@@ -78,7 +78,9 @@ class EngineWorld {
 
  private:
   void start() {
-    running_.reset();
+    // Taken out first: while its tasks end, the user must not find it.
+    std::unique_ptr<EngineProcess> ended = std::move(running_);
+    ended.reset();
     process_ = &kernel_.start_process("berth", sim::Crashable::yes);
     running_ = std::make_unique<EngineProcess>(
         *process_, provider_, cluster_,
@@ -118,7 +120,8 @@ class EngineWorld {
     wish.known_id = object.wish.known_id;
     wish.version = std::to_string(++version_);
     object = {wish, false};
-    running_->engine().want(key, std::move(wish));
+    // While none runs nothing is lost: the next one begins with all that is not applied.
+    if (running_) running_->engine().want(key, std::move(wish));
   }
 
   std::vector<model::WeightedTarget> generated_targets() {

@@ -141,6 +141,21 @@ TEST_F(EngineTest, AForeignListenerIsReportedAndNotTouchedUntilItIsGone) {
   EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
 }
 
+TEST_F(EngineTest, AForeignListenerIsLookedAtNowAndThenAlsoWhenCallsAreScarce) {
+  provider_.add_listener(kLb, {.ports = {30000, 30000}, .name = "theirs"});
+  start_settled();
+  want("games/a", wish_for(30000));
+  want("games/b", wish_for(30001));
+  run_until_told(2);
+  for (int i = 0; i < 4; ++i) {
+    pass(2s);
+    script_error(Call::remove, Code::throttled);
+  }
+  want("games/b", removal_of(wish_for(30001)));
+  ASSERT_TRUE(kernel_.run_until([&] { return cluster_.objects["games/b"].applied; }));
+  EXPECT_LE(provider_.calls(Call::list), 4u);
+}
+
 TEST_F(EngineTest, ARemovedListenerIsGoneBeforeItIsReported) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
@@ -188,7 +203,7 @@ TEST_F(EngineTest, AFullQuotaIsToldAndWorkGoesOnWhenAListenerWasRemoved) {
   EXPECT_LE(kernel_.now() - before, 2s);
 }
 
-TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenItIsWantedAgain) {
+TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenSomethingElseIsWanted) {
   start_settled();
   script_error(Call::create, Code::invalid);
   want("games/a", wish_for(30000));
@@ -197,6 +212,26 @@ TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenItIsWantedAgain) {
   EXPECT_EQ(provider_.calls(Call::create), 1u);
   want("games/a", wish_for(30000));
   run_until_applied();
+}
+
+// A caller that writes down what it heard is woken by what it wrote, and says its wish again.
+TEST_F(EngineTest, ACallerThatSaysTheSameAgainIsToldAgainAndCausesNoCalls) {
+  start_settled();
+  for (const Code code : {Code::invalid, Code::forbidden}) {
+    script_error(Call::create, code);
+    want("games/a", wish_for(30000));
+    cluster_.outcomes.clear();
+    run_until_told(1);
+    const auto calls = provider_.calls();
+    const Wish same = cluster_.objects["games/a"].wish;
+    for (int i = 0; i < 10; ++i) {
+      running_->engine().want("games/a", same);
+      pass(100ms);
+    }
+    EXPECT_EQ(provider_.calls(), calls);
+    ASSERT_THAT(cluster_.outcomes, SizeIs(11));
+    EXPECT_EQ(cluster_.outcomes.back().result.error().code, code);
+  }
 }
 
 TEST_F(EngineTest, ThrottlingSlowsAllLoadBalancersOfTheProvider) {
@@ -229,6 +264,21 @@ TEST_F(EngineTest, NothingIsWrittenWhileWeMayNot) {
   may_act_ = true;
   run_until_applied();
   EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+}
+
+TEST_F(EngineTest, WhoComesBackInChargeComparesEverything) {
+  start_settled();
+  want("games/a", wish_for(30000));
+  want("games/b", wish_for(30001));
+  run_until_applied();
+  may_act_ = false;
+  want("games/a", wish_for(30000, {target(1)}));
+  pass(2s);
+  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30001)->id);
+  may_act_ = true;
+  run_until_applied();
+  pass(2s);
+  EXPECT_TRUE(provider_.find(kLb, Protocol::tcp, 30001));
 }
 
 TEST_F(EngineTest, DriftIsRepairedAndCountedWithoutASecondReport) {
@@ -294,6 +344,21 @@ TEST_F(EngineTest, RemovalOnALoadBalancerThatIsGoneSucceeds) {
   EXPECT_EQ(provider_.calls(Call::remove), 1u);
 }
 
+TEST_F(EngineTest, RemovalFromALoadBalancerThatIsKnownToBeGoneDoesNotWait) {
+  start();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  for (int i = 0; i < 9; ++i) script_error(Call::list, Code::not_found);
+  script_error(Call::create, Code::not_found);
+  want("games/b", wish_for(30001));
+  run_until_told(2);
+  EXPECT_EQ(cluster_.outcomes[1].result.error().code, Code::not_found);
+  want("games/a", removal_of(wish_for(30000)));
+  const Instant before = kernel_.now();
+  ASSERT_TRUE(kernel_.run_until([&] { return cluster_.objects["games/a"].applied; }));
+  EXPECT_LE(kernel_.now() - before, 1s);
+}
+
 TEST_F(EngineTest, AWishForALoadBalancerThatDoesNotExistIsTold) {
   for (int i = 0; i < 2; ++i) script_error(Call::list, Code::not_found);
   start();
@@ -328,6 +393,18 @@ TEST_F(EngineTest, AfterTheStartAChangeIsReadBackBeforeItIsCalledDone) {
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
   EXPECT_EQ(provider_.calls(Call::list), 2u);
+}
+
+TEST_F(EngineTest, AProviderThatDoesNotKeepWhatItConfirmsIsToldAndNotHammered) {
+  start();
+  provider_.observe([&](const sim::lb::Change& change) {
+    if (change.after) provider_.remove_listener(kLb, change.after->id);
+  });
+  want("games/a", wish_for(30000));
+  run_until_told(1);
+  EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::conflict);
+  pass(20s);
+  EXPECT_LE(provider_.calls(Call::create), 15u);
 }
 
 TEST_F(EngineTest, ManyTargetsAreCutAndTheOldOnesGoLast) {

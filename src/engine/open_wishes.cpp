@@ -18,6 +18,10 @@ bool is_urgent(const Wish& wish) {
   return wish.spec && (!wish.known_id.empty() || !wish.spec->targets.empty());
 }
 
+bool is_same(const Wish& a, const Wish& b) {
+  return a.version == b.version && a.name == b.name && a.spec == b.spec;
+}
+
 void OpenWishes::put(OpenWish wish) {
   erase(wish.key);
   const Order order{is_urgent(wish.wish) ? kUrgent : kBulk, next_++};
@@ -54,9 +58,12 @@ std::vector<OpenWish*> OpenWishes::window(Instant now) {
   return out;
 }
 
-Instant OpenWishes::next_due() const {
+Instant OpenWishes::next_due(Instant now) const {
   Instant due = kNever;
-  for (const auto& [order, wish] : by_order_) due = std::min(due, wish.not_before);
+  for (const auto& [order, wish] : by_order_) {
+    due = std::min(due, wish.not_before);
+    if (due <= now) break;
+  }
   return due;
 }
 

@@ -20,13 +20,17 @@ struct OpenWish {
   bool repair = false;
   // A call of ours changed something for it since the load balancer was last listed.
   bool touched = false;
+  bool met = false;                    // by what we know; the next list has to say so too
+  int contradictions = 0;              // how often it said otherwise
   int attempts = 0;                    // failures in a row
   int writes = 0;                      // confirmed calls that did not make it true yet
   Instant judged_at = Instant::min();  // when its port was last found to be another's
   Instant not_before = Instant::min();
-  // What was reported of it: a failure is not reported twice.
-  std::optional<Code> told{};
+  // What was reported of it: a failure of the same code is not reported twice.
+  std::optional<Error> told{};
   bool told_foreign = false;
+
+  bool was_told(Code code) const { return told && told->code == code; }
 };
 
 class OpenWishes {
@@ -43,8 +47,8 @@ class OpenWishes {
   // Those that may be worked on now, the most urgent first, so many that one plan is quick. Bulk
   // work always gets a part.
   std::vector<OpenWish*> window(Instant now);
-  // When the next one may be worked on.
-  Instant next_due() const;
+  // When the next one may be worked on; not later than `now` if one may be already.
+  Instant next_due(Instant now) const;
   std::vector<OpenWish*> all();
 
  private:
@@ -54,6 +58,9 @@ class OpenWishes {
   std::unordered_map<WishKey, Order> order_of_;
   std::uint64_t next_ = 0;
 };
+
+// The same wish, said again.
+bool is_same(const Wish& a, const Wish& b);
 
 // An existing listener changes, or a new one has targets: somebody waits for traffic.
 bool is_urgent(const Wish& wish);

@@ -48,13 +48,13 @@ Duration delay_of(Treatment treatment, int attempts,
                   std::optional<std::chrono::nanoseconds> retry_after, Random& random) {
   Duration delay{};
   switch (treatment) {
-    case Treatment::again: delay = doubled(kFirst, kLongest, attempts - 1); break;
+    case Treatment::again:
+    case Treatment::stop: delay = doubled(kFirst, kLongest, attempts - 1); break;
     case Treatment::look:
       if (attempts > 1) delay = doubled(kFirst, kLongest, attempts - 2);
       break;
     case Treatment::slowly:
     case Treatment::give_up: delay = doubled(kFirstSlow, kLongestSlow, attempts - 1); break;
-    case Treatment::stop: break;
   }
   return random.jittered(std::max(delay, retry_after.value_or(Duration{})), kJitter);
 }

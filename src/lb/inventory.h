@@ -31,6 +31,11 @@ bool agrees(const model::ListenerAttributes& wished, const model::ListenerAttrib
 
 class Inventory {
  public:
+  Inventory() = default;
+  // Its indexes point into it: moving keeps them, copying would not.
+  Inventory(Inventory&&) = default;
+  Inventory& operator=(Inventory&&) = default;
+
   // What the provider lists now. Attributes that we asked for are remembered while the report
   // agrees with them.
   void replace(std::vector<ObservedListener> reported);

@@ -58,7 +58,8 @@ Claim moved(Claim claim, SlotState state, WallTime now) {
 
 // What a slot becomes from which nothing leads anywhere.
 std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
-  if (claim.keep > Duration::zero()) {
+  // A Pod that never had a name has none to come back under.
+  if (claim.keep > Duration::zero() && !claim.pod_name.empty()) {
     claim = moved(std::move(claim), kept, now);
     claim.until = now + claim.keep;
     return claim;
@@ -83,16 +84,11 @@ bool may_move(SlotState from, Event event, SlotState to) {
 }
 
 std::string encode(const Claim& claim) {
-  wire::Object json{{"v", kFormatVersion},
-                    {"state", to_string(claim.state)},
-                    {"token", claim.token},
-                    {"namespace", claim.ns},
-                    {"pod", claim.pod_name},
-                    {"uid", claim.pod_uid},
-                    {"owner", claim.owner_uid},
-                    {"request", claim.request},
-                    {"entry", claim.entry},
-                    {"since", format_rfc3339_micro(claim.since)}};
+  wire::Object json{{"v", kFormatVersion},      {"state", to_string(claim.state)},
+                    {"token", claim.token},     {"namespace", claim.ns},
+                    {"pod", claim.pod_name},    {"uid", claim.pod_uid},
+                    {"owner", claim.owner_uid}, {"request", claim.request},
+                    {"entry", claim.entry},     {"since", format_rfc3339_micro(claim.since)}};
   if (claim.keep > Duration::zero())
     json["keep"] = std::chrono::duration_cast<std::chrono::milliseconds>(claim.keep).count();
   if (claim.until != WallTime{}) json["until"] = format_rfc3339_micro(claim.until);

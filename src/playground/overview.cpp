@@ -14,7 +14,7 @@ namespace {
 using wire::Array;
 using wire::Value;
 
-constexpr std::size_t kColumns = 5;
+constexpr std::size_t kColumns = 6;
 using Row = std::array<std::string, kColumns>;
 
 std::string annotation(const Value& object, std::string_view key) {
@@ -58,6 +58,44 @@ std::string joined_ports(const Value& service) {
   return out;
 }
 
+model::Target open_at(const std::string& vip, model::Port port, const LowPortsByVip& low) {
+  const auto it = low.find(vip);
+  const bool moved = it != low.end() && port < it->second.limit;
+  return {vip, static_cast<model::Port>(moved ? port + it->second.offset : port)};
+}
+
+// "127.1.2.3:31000 TCP,UDP": bindings that share an address share a word. A port that had to be
+// opened elsewhere says where.
+std::string addresses_of(const std::vector<api::PortBindingItem>& bindings,
+                         const LowPortsByVip& low) {
+  std::vector<std::pair<std::string, std::string>> words;  // address, protocols
+  for (const api::PortBindingItem& binding : bindings) {
+    std::string address = api::public_address(binding);
+    const auto& lbs = binding.pool_item_load_balancers;
+    if (!lbs.empty() && !lbs.front().ips.empty()) {
+      const auto port = static_cast<model::Port>(binding.start_port);
+      const model::Target real = open_at(lbs.front().ips.front(), port, low);
+      if (real.port != port) address += fmt::format(" (open at {})", real.port);
+    }
+    const auto same =
+        std::ranges::find(words, address, [](const auto& word) { return word.first; });
+    if (same == words.end()) {
+      words.emplace_back(std::move(address), binding.protocol);
+    } else {
+      same->second += "," + binding.protocol;
+    }
+  }
+  std::string out;
+  for (const auto& [address, protocols] : words)
+    out += fmt::format("{}{} {}", out.empty() ? "" : "; ", address, protocols);
+  return out;
+}
+
+std::string seconds(std::optional<Duration> span) {
+  if (!span) return "";
+  return fmt::format("{:.3f} s", std::chrono::duration<double>(*span).count());
+}
+
 void append_table(std::string& out, const std::vector<Row>& rows) {
   if (rows.size() < 2) return;  // the heading alone
   std::array<std::size_t, kColumns> widths{};
@@ -76,31 +114,54 @@ void append_table(std::string& out, const std::vector<Row>& rows) {
 
 bool wants_room(const Value& pod) { return !annotation(pod, api::kPortPoolsAnnotation).empty(); }
 
-Room room_of(const Value& pod) {
-  Room room{
-      .pod = name_of(pod), .address = {}, .status = annotation(pod, api::kBindStatusAnnotation)};
+void add_low_ports(const Value& load_balancer, LowPortsByVip& out) {
+  const LowPorts low{.limit = wire::int_at(load_balancer, "/status/lowPortLimit").value_or(0),
+                     .offset = wire::int_at(load_balancer, "/status/lowPortOffset").value_or(0)};
+  const Array* vips = wire::array_at(load_balancer, "/status/vips");
+  for (const Value& vip : vips == nullptr ? Array{} : *vips) {
+    if (vip.is_string() && low.offset > 0) out[std::string(vip.get_string())] = low;
+  }
+}
+
+Room room_of(const Value& pod, const LowPortsByVip& low) {
+  Room room{.pod = name_of(pod),
+            .uid = std::string(wire::string_at(pod, "/metadata/uid")),
+            .address = {},
+            .status = annotation(pod, api::kBindStatusAnnotation)};
   const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
-  if (bindings && !bindings->empty()) {
-    room.address = api::public_address(bindings->front());
+  if (!bindings || bindings->empty()) return room;
+  room.address = api::public_address(bindings->front());
+  for (const api::PortBindingItem& binding : *bindings) {
+    for (const api::LoadBalancerBrief& lb : binding.pool_item_load_balancers) {
+      for (const std::string& vip : lb.ips) {
+        const auto port = static_cast<model::Port>(binding.start_port);
+        room.ports.push_back({.protocol = binding.protocol,
+                              .container = binding.rs_start_port,
+                              .open_at = open_at(vip, port, low)});
+      }
+    }
   }
   return room;
 }
 
-PodRow pod_row(const Value& pod) {
+PodRow pod_row(const Value& pod, std::optional<Duration> took, const LowPortsByVip& low) {
   const Array* containers = wire::array_at(pod, "/spec/containers");
   const Array* statuses = wire::array_at(pod, "/status/containerStatuses");
   const auto ready =
       statuses == nullptr ? 0 : std::ranges::count_if(*statuses, [](const Value& one) {
         return wire::bool_at(one, "/ready").value_or(false);
       });
-  const Room room = room_of(pod);
-  const bool leads = room.address.empty() || room.status == "Ready";
-  const std::string address = room.address.empty() ? host_address(pod) : room.address;
+  const auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
+  const std::string rooms = bindings ? addresses_of(*bindings, low) : std::string();
+  const std::string status = annotation(pod, api::kBindStatusAnnotation);
+  const bool leads = rooms.empty() || status == api::kReady;
+  const std::string address = rooms.empty() ? host_address(pod) : rooms;
   return {.pod = name_of(pod),
           .ready = fmt::format("{}/{}", ready, containers == nullptr ? 0 : containers->size()),
           .status = status_of(pod),
           .ip = std::string(wire::string_at(pod, "/status/podIP")),
-          .room = leads ? address : fmt::format("{} ({})", address, room.status)};
+          .room = leads ? address : fmt::format("{} ({})", address, status),
+          .took = seconds(took)};
 }
 
 ServiceRow service_row(const Value& service) {
@@ -117,14 +178,20 @@ ServiceRow service_row(const Value& service) {
 }
 
 std::string to_table(const Overview& overview) {
-  std::vector<Row> pods{{"POD", "READY", "STATUS", "IP", "ROOM"}};
+  std::vector<Row> pods{{"POD", "READY", "STATUS", "IP", "ROOM", "READY AFTER"}};
   for (const PodRow& row : overview.pods)
-    pods.push_back({row.pod, row.ready, row.status, row.ip, row.room});
-  std::vector<Row> services{{"SERVICE", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORTS"}};
+    pods.push_back({row.pod, row.ready, row.status, row.ip, row.room, row.took});
+  std::vector<Row> services{{"SERVICE", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORTS", ""}};
   for (const ServiceRow& row : overview.services)
-    services.push_back({row.service, row.type, row.cluster_ip, row.external_ip, row.ports});
+    services.push_back({row.service, row.type, row.cluster_ip, row.external_ip, row.ports, ""});
+  std::vector<Row> pools{{"POOL", "STATUS", "PORTS", "USED", "", ""}};
+  for (const PoolRow& row : overview.pools) {
+    pools.push_back(
+        {row.pool, row.status, std::to_string(row.ports), std::to_string(row.used), "", ""});
+  }
   std::string out;
   append_table(out, pods);
+  append_table(out, pools);
   append_table(out, services);
   return out;
 }

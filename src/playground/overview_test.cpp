@@ -25,5 +25,44 @@ TEST(PodRow, APodWithoutAnyHasNone) {
   EXPECT_EQ(pod_row(pod.value()).room, "");
 }
 
+wire::Value low_room() {
+  return wire::parse_json(R"({
+    "metadata":{"namespace":"play","name":"room-0","uid":"u1","annotations":{
+      "portpools.networkextension.bkbcs.tencent.com":"true",
+      "status.portpools.networkextension.bkbcs.tencent.com":"Ready",
+      "poolbindings.portpool.networkextension.bkbcs.tencent.com":
+        "[{\"poolName\":\"p\",\"poolNamespace\":\"play\",\"loadBalancerIDs\":[\"lb\"],\"poolItemLoadBalancers\":[{\"ips\":[\"127.64.0.1\"]}],\"poolItemName\":\"a\",\"protocol\":\"TCP\",\"startPort\":80,\"endPort\":0,\"rsStartPort\":8000},{\"poolName\":\"p\",\"poolNamespace\":\"play\",\"loadBalancerIDs\":[\"lb\"],\"poolItemLoadBalancers\":[{\"ips\":[\"127.64.0.1\"]}],\"poolItemName\":\"a\",\"protocol\":\"UDP\",\"startPort\":80,\"endPort\":0,\"rsStartPort\":8000}]"}},
+    "spec":{"containers":[{"name":"a"}]}})")
+      .value();
+}
+
+TEST(PodRow, ShowsOneAddressForBothProtocolsAndHowLongItTook) {
+  const PodRow row = pod_row(low_room(), std::chrono::milliseconds{142});
+  EXPECT_EQ(row.room, "127.64.0.1:80 TCP,UDP");
+  EXPECT_EQ(row.took, "0.142 s");
+}
+
+TEST(PodRow, SaysWhereALowPortIsOpenInstead) {
+  const auto balancer = wire::parse_json(
+      R"({"status":{"vips":["127.64.0.1"],"lowPortLimit":1024,"lowPortOffset":61000}})");
+  LowPortsByVip low;
+  add_low_ports(balancer.value(), low);
+  EXPECT_EQ(pod_row(low_room(), {}, low).room, "127.64.0.1:80 (open at 61080) TCP,UDP");
+  const Room room = room_of(low_room(), low);
+  EXPECT_EQ(room.address, "127.64.0.1:80");
+  ASSERT_EQ(room.ports.size(), 2u);
+  EXPECT_EQ(model::to_string(room.ports[0].open_at), "127.64.0.1:61080");
+  EXPECT_EQ(room.ports[1].protocol, "UDP");
+}
+
+TEST(Table, HasPodsAndPoolsUnderTheirHeadings) {
+  const std::string table =
+      to_table({.pods = {pod_row(low_room(), std::chrono::milliseconds{7})},
+                .pools = {{.pool = "play/p", .status = "Ready", .ports = 40, .used = 2}}});
+  EXPECT_NE(table.find("READY AFTER"), std::string::npos) << table;
+  EXPECT_NE(table.find("0.007 s"), std::string::npos) << table;
+  EXPECT_NE(table.find("play/p   Ready    40      2"), std::string::npos) << table;
+}
+
 }  // namespace
 }  // namespace berth::playground

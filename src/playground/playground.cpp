@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "api/load_balancer.h"
 #include "app/serve.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -14,6 +15,7 @@
 #include "net/curl_transport.h"
 #include "playground/game_stateful_set.h"
 #include "playground/node_runtime.h"
+#include "playground/room_watch.h"
 #include "sim/kube/https_frontend.h"
 #include "sim/workloads/controllers.h"
 #include "sim/workloads/loopback_node.h"
@@ -45,6 +47,17 @@ kube::ResourceType type_of(const Value& document) {
           .namespaced = !wire::string_at(document, "/metadata/namespace").empty()};
 }
 
+// As kubectl does with a document that names none.
+Value in_a_namespace(Value document) {
+  const std::string_view kind = wire::string_at(document, "/kind");
+  const bool cluster_scoped = kind == "Namespace" || kind == "CustomResourceDefinition";
+  wire::Value* const metadata = wire::find(document, "/metadata");
+  if (cluster_scoped || !metadata || !metadata->is_object()) return document;
+  wire::Object& fields = metadata->get_object();
+  if (!fields.contains("namespace")) fields["namespace"] = "default";
+  return document;
+}
+
 }  // namespace
 
 class Playground::Impl {
@@ -57,6 +70,7 @@ class Playground::Impl {
     for (const auto* task : {&workloads_task_, &node_task_, &node_events_task_, &app_task_}) {
       if (*task) (*task)->request_stop();
     }
+    watch_.reset();
     workloads_task_.reset();
     node_task_.reset();
     node_events_task_.reset();
@@ -76,11 +90,18 @@ class Playground::Impl {
     }
     if (Result<> up = start_controller(); !up) return up;
     start_node();
-    return wait_until_ready(context.within(kStartTimeout));
+    if (Result<> ready = wait_until_ready(context.within(kStartTimeout)); !ready) return ready;
+    watch_ = std::make_unique<RoomWatch>(tasks_, *client_, Random::from_entropy());
+    return watch_->start(context.within(kStartTimeout));
   }
 
   const std::string& kubeconfig_path() const { return options_.kubeconfig_path; }
   kube::Client& client() { return *client_; }
+  const RoomWatch& watch() const { return *watch_; }
+  std::string ops_url() const {
+    const MutexLock lock(mu_);
+    return ops_url_;
+  }
 
  private:
   Result<> start_api_server() {
@@ -108,17 +129,23 @@ class Playground::Impl {
   }
 
   Result<> start_controller() {
-    Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
+    Result<std::unique_ptr<edge::EdgeDriver>> edge =
+        edge::EdgeDriver::start({.low_ports = options_.low_ports});
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
     config_.user.user = "admin";
+    config_.quarantine = options_.quarantine;
     // Whatever a load balancer is called, it is one of ours.
     app_ = std::make_unique<app::App>(
         tasks_, transport_, cluster_, config_,
         [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
-    app_task_ =
-        spawn("controller", [this](const Context& own) { return app::serve(*app_, config_, own); });
+    app_task_ = spawn("controller", [this](const Context& own) {
+      return app::serve(*app_, config_, own, [this](const app::Endpoints& endpoints) {
+        const MutexLock lock(mu_);
+        ops_url_ = endpoints.ops;
+      });
+    });
     return {};
   }
 
@@ -174,6 +201,8 @@ class Playground::Impl {
 
   Tasks& tasks_;
   const Options options_;
+  mutable Mutex mu_;
+  std::string ops_url_ GUARDED_BY(mu_);
   net::CurlTransport transport_;
   NodeRuntime node_runtime_;
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
@@ -191,6 +220,7 @@ class Playground::Impl {
   std::unique_ptr<Task> workloads_task_;
   std::unique_ptr<Task> node_events_task_;
   std::unique_ptr<Task> node_task_;
+  std::unique_ptr<RoomWatch> watch_;
 };
 
 Playground::Playground(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -203,23 +233,40 @@ Result<std::unique_ptr<Playground>> Playground::start(const Context& context, Op
 }
 
 const std::string& Playground::kubeconfig_path() const { return impl_->kubeconfig_path(); }
+std::string Playground::ops_url() const { return impl_->ops_url(); }
+kube::Client& Playground::client() { return impl_->client(); }
 
 Result<> Playground::create(const Context& context, std::string_view yaml) {
   Result<std::vector<Value>> documents = wire::parse_yaml_documents(yaml);
   if (!documents) return pass(documents);
-  for (const Value& document : *documents) {
+  for (Value& one : *documents) {
+    const Value document = in_a_namespace(std::move(one));
     const Result<Value> created = impl_->client().create(context, type_of(document), document);
     if (!created && created.error().code != Code::already_exists) return fail(created.error());
   }
   return {};
 }
 
+namespace {
+
+Result<LowPortsByVip> low_ports(const Context& context, kube::Client& client) {
+  Result<kube::ListPage> balancers = client.list_all(context, api::load_balancer_kind().type);
+  if (!balancers) return pass(balancers);
+  LowPortsByVip low;
+  for (const Value& balancer : balancers->items) add_low_ports(balancer, low);
+  return low;
+}
+
+}  // namespace
+
 Result<std::vector<Room>> Playground::rooms(const Context& context) {
   Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
   if (!pods) return pass(pods);
+  Result<LowPortsByVip> low = low_ports(context, impl_->client());
+  if (!low) return pass(low);
   std::vector<Room> rooms;
   for (const Value& pod : pods->items) {
-    if (wants_room(pod)) rooms.push_back(room_of(pod));
+    if (wants_room(pod)) rooms.push_back(room_of(pod, *low));
   }
   return rooms;
 }
@@ -228,10 +275,16 @@ Result<Overview> Playground::overview(const Context& context) {
   Overview out;
   Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
   if (!pods) return pass(pods);
-  for (const Value& pod : pods->items) out.pods.push_back(pod_row(pod));
+  Result<LowPortsByVip> low = low_ports(context, impl_->client());
+  if (!low) return pass(low);
+  for (const Value& pod : pods->items) {
+    const std::string uid(wire::string_at(pod, "/metadata/uid"));
+    out.pods.push_back(pod_row(pod, impl_->watch().took(uid), *low));
+  }
   Result<kube::ListPage> services = impl_->client().list_all(context, kube::types::kService);
   if (!services) return pass(services);
   for (const Value& service : services->items) out.services.push_back(service_row(service));
+  out.pools = impl_->watch().pools();
   return out;
 }
 

@@ -10,6 +10,8 @@
 #include <string>
 
 #include "base/context.h"
+#include "edge/address_plan.h"
+#include "kube/client/client.h"
 #include "playground/overview.h"
 #include "wire/value.h"
 
@@ -22,6 +24,10 @@ struct Options {
   bool bring_workloads = false;
   std::string kubeconfig_path{};  // where the kubeconfig for kubectl is written
   std::uint16_t api_port = 0;     // 0: any free one
+  // How long a port rests between two rooms. Shorter than a cluster should have it: nobody's
+  // players are about.
+  Duration quarantine = std::chrono::seconds{1};
+  std::optional<edge::LowPorts> low_ports{};  // none: what this process may open
 };
 
 class Playground {
@@ -31,12 +37,15 @@ class Playground {
   ~Playground();
 
   const std::string& kubeconfig_path() const;
+  // Where /metrics of the controller is: "http://127.0.0.1:41234".
+  std::string ops_url() const;
+  kube::Client& client();
   // As `kubectl create -f`: every document, in order. A namespace or pool that is there already is
   // passed over.
   Result<> create(const Context& context, std::string_view yaml);
   // Pods that asked for a port.
   Result<std::vector<Room>> rooms(const Context& context);
-  // All Pods and Services.
+  // All Pods, Services and pools.
   Result<Overview> overview(const Context& context);
   // Waits until the Pod's port leads to it.
   Result<Room> wait_for_room(const Context& context, const std::string& pod);

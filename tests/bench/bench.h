@@ -46,6 +46,8 @@ class Environment {
 
   // An embedded API server in a process of its own: the path of its kubeconfig.
   Result<std::string> embedded_server();
+  // A new one with nothing in it; the former one ends.
+  Result<std::string> fresh_embedded_server();
   Result<> need_embedded_rooms(int count);
 
  private:
@@ -80,7 +82,13 @@ Result<> run_child(const std::string& mode, const std::string& resource,
 std::vector<Bench> sync_benches();
 std::vector<Bench> local_benches();
 std::vector<Bench> kubesim_benches();
+std::vector<Bench> pool_benches();
+std::vector<Bench> edge_benches();
 std::vector<Bench> stage_benches();
+
+// Runs an edge load balancer on 127.0.0.1 until SIGTERM: `--child edge --resource tcp|udp --expect
+// PORT`.
+Result<> serve_edge(const std::string& protocol, int port);
 
 // Runs an embedded API server until SIGTERM: `--child serve`.
 Result<> serve_embedded(const std::string& kubeconfig_path);

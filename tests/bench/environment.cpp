@@ -194,6 +194,11 @@ Result<std::string> Environment::embedded_server() {
   return kubeconfig;
 }
 
+Result<std::string> Environment::fresh_embedded_server() {
+  embedded_.reset();
+  return embedded_server();
+}
+
 Result<> Environment::need_embedded_rooms(int count) {
   if (embedded_->rooms) return {};
   if (Result<> made = create_rooms(embedded_->kubeconfig, count); !made) return made;

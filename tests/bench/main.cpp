@@ -23,12 +23,12 @@ struct Flags {
 };
 
 void print_header() {
-  std::printf("%-20s %14s %14s %-10s %7s %-7s %s\n", "name", "ours", "other", "unit", "ratio",
+  std::printf("%-28s %14s %14s %-10s %7s %-7s %s\n", "name", "ours", "other", "unit", "ratio",
               "better", "what");
 }
 
 void print_line(const Line& line) {
-  std::printf("%-20s %14.3f %14.3f %-10s %7.2f %-7s %s\n", line.name.c_str(), line.ours, line.other,
+  std::printf("%-28s %14.3f %14.3f %-10s %7.2f %-7s %s\n", line.name.c_str(), line.ours, line.other,
               line.unit.c_str(), line.ratio(), line.better.c_str(), line.what.c_str());
   std::fflush(stdout);
 }
@@ -49,7 +49,7 @@ int run_benches(const Flags& flags, const char* own_program) {
     if (!flags.name.empty() && std::ranges::count(bench.names, flags.name) == 0) continue;
     const Result<std::vector<Line>> lines = bench.run(environment);
     if (!lines) {
-      std::printf("%-20s not measured: %s\n", bench.names.front().c_str(),
+      std::printf("%-28s not measured: %s\n", bench.names.front().c_str(),
                   lines.error().to_string().c_str());
       failed = true;
       continue;
@@ -72,6 +72,8 @@ std::vector<Bench> all_benches() {
   std::vector<Bench> all = local_benches();
   for (Bench& bench : sync_benches()) all.push_back(std::move(bench));
   for (Bench& bench : kubesim_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : pool_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   for (Bench& bench : stage_benches()) all.push_back(std::move(bench));
   return all;
 }
@@ -92,9 +94,10 @@ int main(int argc, char** argv) {
   app.footer("Example:\n  make bench NAME=sync-pods");
   CLI11_PARSE(app, argc, argv);
   if (flags.child.empty()) return bench::run_benches(flags, argv[0]);
-  const Result<> ran = flags.child == "serve" ? bench::serve_embedded(flags.kubeconfig)
-                                              : bench::run_child(flags.child, flags.resource,
-                                                                 flags.kubeconfig, flags.expect);
+  const Result<> ran = flags.child == "edge"    ? bench::serve_edge(flags.resource, flags.expect)
+                       : flags.child == "serve" ? bench::serve_embedded(flags.kubeconfig)
+                                                : bench::run_child(flags.child, flags.resource,
+                                                                   flags.kubeconfig, flags.expect);
   if (!ran) std::fprintf(stderr, "berth-bench: %s\n", ran.error().to_string().c_str());
   return ran ? 0 : 1;
 }

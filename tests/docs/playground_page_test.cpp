@@ -181,6 +181,17 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   EXPECT_FALSE(fs::exists(dir_->path() / "berth-playground.kubeconfig"));
 }
 
+TEST(Demo, PlaysThroughAndSaysSo) {
+  const auto begin = std::chrono::steady_clock::now();
+  const testing::CommandResult told =
+      testing::run({.program = BERTH_PROGRAM, .args = {"demo", "-o", "json"}, .env = {}}, "", 60s);
+  EXPECT_TRUE(told.ok()) << told.out << told.err;
+  EXPECT_NE(told.out.find(R"("passed":true)"), std::string::npos) << told.out;
+  EXPECT_NE(told.out.find("the new one is at the same address"), std::string::npos) << told.out;
+  // People watch it; on a busy machine it may take longer than the ten seconds that are meant.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
+}
+
 TEST(HostPortsPage, ShowsTheExampleAsItIs) {
   const char* source = std::getenv("BERTH_SOURCE_DIR");
   const fs::path folder = source ? source : ".";

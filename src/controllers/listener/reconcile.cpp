@@ -30,10 +30,12 @@ ObjectKey key_of(const std::string& text) {
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
                                        claims::ListenerStore& listeners,
+                                       const claims::Courtesy& courtesy,
                                        kube::EventRecorder& events, Naming naming,
                                        metrics::Registry* registry)
     : client_(client),
       listeners_(listeners),
+      courtesy_(courtesy),
       events_(events),
       naming_(std::move(naming)),
       wishes_(tasks, {.name = "listener", .registry = registry},
@@ -109,6 +111,8 @@ Result<> ListenerController::note(const Context& context, const api::Listener& l
     events_.record(not_synced(listener, outcome.result.error()));
   const wire::Array patch = outcome_patch(listener, outcome);
   if (patch.empty()) return {};
+  // Nobody waits for a Listener that leads nowhere.
+  if (!claims::has_targets(listener.spec)) courtesy_.give_way(context);
   return write(context, listener.meta.key(), patch);
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/mutex.h"
+#include "claims/courtesy.h"
 #include "claims/slot.h"
 #include "controllers/listener/plan.h"
 #include "engine/engine.h"
@@ -22,7 +23,8 @@ namespace berth::controllers::listener {
 class ListenerController final : public engine::Sink {
  public:
   ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
-                     kube::EventRecorder& events, Naming naming, metrics::Registry* registry);
+                     const claims::Courtesy& courtesy, kube::EventRecorder& events, Naming naming,
+                     metrics::Registry* registry);
 
   // Before `add_to`; the engine outlives the controllers' run.
   void use(engine::Engine& engine) { engine_ = &engine; }
@@ -41,6 +43,7 @@ class ListenerController final : public engine::Sink {
 
   kube::Client& client_;
   claims::ListenerStore& listeners_;
+  const claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const Naming naming_;
   engine::Engine* engine_ = nullptr;

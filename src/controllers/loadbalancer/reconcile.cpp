@@ -17,6 +17,8 @@ using wire::Object;
 constexpr Duration kLookAgain = std::chrono::minutes{5};
 // While the provider does not answer.
 constexpr Duration kTryAgain = std::chrono::seconds{15};
+// A storm of new Listeners is one write.
+constexpr Duration kGather = std::chrono::seconds{2};
 // Load balancers are independent: one that hangs must not hide the others.
 constexpr int kWorkers = 4;
 
@@ -24,7 +26,8 @@ constexpr int kWorkers = 4;
 
 LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& client,
                                                kube::Store<api::LoadBalancer>& balancers,
-                                               const claims::ListenerStore& listeners,
+                                               claims::ListenerStore& listeners,
+                                               const model::LoadBalancerDefaults& defaults,
                                                engine::Engine::DriverOf driver_of,
                                                engine::Engine& engine, metrics::Registry* registry)
     : client_(client),
@@ -38,6 +41,12 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
     const bool same_wish = change.before && change.after &&
                            change.before->meta.generation == change.after->meta.generation;
     if (change.after && !same_wish) emit(change.object().meta.key());
+  });
+  // How many listeners it has is part of what it says.
+  listeners.on_change([this, defaults](const kube::Change<api::Listener>& change) {
+    if (change.initial || (change.before && change.after)) return;
+    if (const auto lb = claims::load_balancer_of(change.object(), defaults))
+      controller_.queue().add_after({"", model::object_name(*lb)}, kGather);
   });
 }
 

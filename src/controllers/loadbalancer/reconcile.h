@@ -18,8 +18,10 @@ class LoadBalancerController {
  public:
   LoadBalancerController(Tasks& tasks, kube::Client& client,
                          kube::Store<api::LoadBalancer>& balancers,
-                         const claims::ListenerStore& listeners, engine::Engine::DriverOf driver_of,
-                         engine::Engine& engine, metrics::Registry* registry);
+                         claims::ListenerStore& listeners,
+                         const model::LoadBalancerDefaults& defaults,
+                         engine::Engine::DriverOf driver_of, engine::Engine& engine,
+                         metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 

@@ -5,6 +5,7 @@
 
 #include "api/decode.h"
 #include "api/keys.h"
+#include "controllers/portpool/failures.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
 
@@ -21,6 +22,9 @@ using wire::Value;
 // Pods are worked on side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kWorkers = 16;
+// What overtook a write of ours may have come and gone before we looked: then no change brings the
+// key back. The caches have caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 bool was_overtaken(const Error& error) {
   return error.code == Code::precondition || error.code == Code::not_found ||
@@ -56,7 +60,11 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
       claimer_(claimer),
       events_(events),
       options_(std::move(options)),
-      controller_(tasks, {.name = "portbinding", .workers = kWorkers, .registry = registry},
+      controller_(tasks,
+                  {.name = "portbinding",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portbinding")},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch();
 }
@@ -95,7 +103,8 @@ Result<Requeue> BindingController::reconcile(const Context& context, const Objec
     if (plan.ask_server) return fail(Code::internal, "asked the server twice");
   }
   Result<> applied = apply(context, view, plan);
-  if (!applied && was_overtaken(applied.error())) return Requeue{.after = plan.look_again};
+  if (!applied && was_overtaken(applied.error()))
+    return Requeue{.after = std::min(plan.look_again.value_or(kCatchUp), kCatchUp)};
   if (!applied) return pass(applied);
   for (kube::EventNote& event : plan.events) events_.record(std::move(event));
   if (plan.pod_note.status == api::kReady)
@@ -247,6 +256,10 @@ Result<> BindingController::write_note(const Context& context, const kube::Pod& 
       client_.patch(context, kube::types::kPod, pod.meta.key(), kube::PatchType::strategic, patch,
                     {.subresource = "status"});
   if (!written) return fail(written.error());
+  // Otherwise the next round, which our own writes bring, would tell it once more.
+  const auto version =
+      kube::parse_resource_version(wire::string_at(*written, "/metadata/resourceVersion"));
+  if (version) controller_.queue().park(pod.meta.key(), caches_.pods, *version);
   return {};
 }
 

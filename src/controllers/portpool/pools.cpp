@@ -9,6 +9,7 @@
 #include "api/walkers.h"
 #include "base/parallel.h"
 #include "controllers/portpool/events.h"
+#include "controllers/portpool/failures.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -31,8 +32,9 @@ constexpr std::size_t kCreationsPerPass = 1000;
 constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
-// A slot that could not be removed because it has changed since, in a way that nobody tells us of.
-constexpr Duration kRemoveAgain = std::chrono::seconds{1};
+// What overtook a write of ours need not concern the pool, so nothing else would bring it back. The
+// cache has caught up by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 bool has_our_finalizer(const kube::ObjectMeta& meta) {
   return std::ranges::find(meta.finalizers, api::kFinalizer) != meta.finalizers.end();
@@ -77,19 +79,29 @@ bool was_overtaken(const Error& error) {
          error.code == Code::conflict;
 }
 
+Result<> note(std::atomic<bool>& overtaken) {
+  overtaken = true;
+  return {};
+}
+
 }  // namespace
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
                                claims::Claimer& claimer, claims::Grantor& grantor,
-                               kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
-                               metrics::Registry* registry)
+                               const claims::Courtesy& courtesy, kube::EventRecorder& events,
+                               model::LoadBalancerDefaults defaults, metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
       grantor_(grantor),
+      courtesy_(courtesy),
       events_(events),
       defaults_(std::move(defaults)),
-      controller_(tasks, {.name = "portpool", .workers = kWorkers, .registry = registry},
+      controller_(tasks,
+                  {.name = "portpool",
+                   .workers = kWorkers,
+                   .registry = registry,
+                   .on_error = count_failures(registry, "portpool")},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch(controller_.queue());
 }
@@ -114,8 +126,10 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
   if (!pool) return Requeue{};
   if (pool->meta.deleting) return let_go(context, *pool);
   if (!has_our_finalizer(pool->meta)) {
-    if (Result<> taken = take_in(context, *pool); !taken) return pass(taken);
-    return Requeue{};  // our own write brings it back
+    Overtaken overtaken{false};
+    if (Result<> taken = take_in(context, *pool, overtaken); !taken) return pass(taken);
+    // Our own write brings it back.
+    return Requeue{.after = overtaken ? std::optional(kCatchUp) : std::nullopt};
   }
   std::map<std::string, ItemReport> reports;
   bool troubled = false;
@@ -126,22 +140,26 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     reports[item.item_name].problem = std::move(*problem);
   }
   const Survey found = survey(*pool, std::move(reports));
-  if (Result<> written = write_status(context, *pool, found); !written) return pass(written);
+  Overtaken overtaken{false};
+  if (Result<> written = write_status(context, *pool, found, overtaken); !written)
+    return pass(written);
   if (Result<> made = create_missing(context, *pool, found.missing); !made) return pass(made);
-  if (Result<> done = refresh_listeners(context, *pool, found); !done) return pass(done);
+  if (Result<> done = refresh_listeners(context, *pool, found, overtaken); !done) return pass(done);
   if (Result<> released = release_left(context, *pool, found); !released) return pass(released);
   for (const auto& [item, listeners] : found.leaving) {
-    if (Result<> removed = remove_free(context, listeners); !removed) return pass(removed);
+    if (Result<> removed = remove_free(context, listeners, overtaken); !removed)
+      return pass(removed);
   }
   if (found.missing.size() > kCreationsPerPass) return Requeue{.after = Duration{1}};
-  if (!found.leaving.empty()) return Requeue{.after = kRemoveAgain};
+  if (overtaken) return Requeue{.after = kCatchUp};
   return Requeue{.after = troubled ? std::optional(kTryAgain) : std::nullopt};
 }
 
-Result<> PoolController::take_in(const Context& context, const api::PortPool& pool) {
+Result<> PoolController::take_in(const Context& context, const api::PortPool& pool,
+                                 Overtaken& overtaken) {
   Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
                                         kube::PatchType::json, finalizer_patch(pool.meta, true));
-  if (!written && was_overtaken(written.error())) return {};
+  if (!written && was_overtaken(written.error())) return note(overtaken);
   if (!written) return pass(written);
   if (Result<api::PortPool> next = api::decode_port_pool(*written))
     caches_.pools.put(std::move(*next));
@@ -235,6 +253,7 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
   const std::size_t count = std::min(missing.size(), kCreationsPerPass);
   return for_each_parallel(
       context, count, kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        courtesy_.give_way(own);
         Result<Value> created =
             client_.create(own, api::listener_kind().type, new_listener(pool, missing[i]));
         if (!created && created.error().code == Code::already_exists) return {};  // cache is behind
@@ -247,7 +266,7 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
 
 // Attributes follow the pool; what leads somewhere from a free slot is taken back.
 Result<> PoolController::refresh_listeners(const Context& context, const api::PortPool& pool,
-                                           const Survey& survey) {
+                                           const Survey& survey, Overtaken& overtaken) {
   std::map<std::string, std::pair<ListenerPtr, api::ListenerSpec>> changes;
   for (const ListenerPtr& listener : survey.outdated) {
     api::ListenerSpec spec = listener->spec;
@@ -267,14 +286,15 @@ Result<> PoolController::refresh_listeners(const Context& context, const api::Po
   return for_each_parallel(
       context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
         Result<> changed = claimer_.change(own, *list[i].first, {.spec = list[i].second});
-        if (!changed && was_overtaken(changed.error())) return {};
+        if (!changed && was_overtaken(changed.error())) return note(overtaken);
         return changed;
       });
 }
 
 // Slots that nobody has; the others are waited for.
 Result<> PoolController::remove_free(const Context& context,
-                                     const std::vector<ListenerPtr>& listeners) {
+                                     const std::vector<ListenerPtr>& listeners,
+                                     Overtaken& overtaken) {
   std::vector<ListenerPtr> locks;
   std::set<std::string> led;  // peers that go with a lock
   for (const ListenerPtr& listener : listeners) {
@@ -289,20 +309,23 @@ Result<> PoolController::remove_free(const Context& context,
   }
   return for_each_parallel(
       context, locks.size(), kWritesAtOnce,
-      [&](const Context& own, std::size_t i) { return remove_slot(own, *locks[i]); });
+      [&](const Context& own, std::size_t i) { return remove_slot(own, *locks[i], overtaken); });
 }
 
 // The lock first, and only as we know it: from then on nobody can claim the slot.
-Result<> PoolController::remove_slot(const Context& context, const api::Listener& lock) {
+Result<> PoolController::remove_slot(const Context& context, const api::Listener& lock,
+                                     Overtaken& overtaken) {
   Result<> removed = remove_listener(context, lock, true);
   if (!removed && removed.error().code == Code::not_found) removed = {};
-  if (!removed && was_overtaken(removed.error())) return {};  // the next look sees why
+  if (!removed && was_overtaken(removed.error())) return note(overtaken);
   if (!removed) return removed;
   for (const std::string& name : peers_of(lock)) {
     const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
     if (!peer) continue;
     Result<> gone = remove_listener(context, *peer, false);
-    if (!gone && !was_overtaken(gone.error())) return gone;
+    if (gone || gone.error().code == Code::not_found) continue;
+    if (!was_overtaken(gone.error())) return gone;
+    overtaken = true;
   }
   return {};
 }
@@ -335,7 +358,7 @@ Result<> PoolController::release_left(const Context& context, const api::PortPoo
 }
 
 Result<> PoolController::write_status(const Context& context, const api::PortPool& pool,
-                                      const Survey& survey) {
+                                      const Survey& survey, Overtaken& overtaken) {
   std::map<std::string, std::size_t> leaving;
   for (const auto& [item, listeners] : survey.leaving) leaving[item] = listeners.size();
   const api::PortPoolStatus status = pool_status(
@@ -350,7 +373,7 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
                     Object{{"op", "add"}, {"path", "/status"}, {"value", wanted}}};
   Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
                                         kube::PatchType::json, patch, {.subresource = "status"});
-  if (!written && was_overtaken(written.error())) return {};
+  if (!written && was_overtaken(written.error())) return note(overtaken);
   if (!written) return pass(written);
   if (Result<api::PortPool> next = api::decode_port_pool(*written))
     caches_.pools.put(std::move(*next));
@@ -363,15 +386,19 @@ Result<Requeue> PoolController::let_go(const Context& context, const api::PortPo
   if (!has_our_finalizer(pool.meta)) return Requeue{};
   const auto listeners =
       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string());
+  Overtaken overtaken{false};
   if (!listeners.empty()) {
-    if (Result<> removed = remove_free(context, listeners); !removed) return pass(removed);
-    return Requeue{.after = kRemoveAgain};  // the last Listener's end is sooner
+    if (Result<> removed = remove_free(context, listeners, overtaken); !removed)
+      return pass(removed);
+    // The last Listener's end brings it back.
+    return Requeue{.after = overtaken ? std::optional(kCatchUp) : std::nullopt};
   }
   if (Result<> released = grantor_.release(context, pool.meta.uid, ""); !released)
     return pass(released);
   Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
                                         kube::PatchType::json, finalizer_patch(pool.meta, false));
-  if (!written && !was_overtaken(written.error())) return pass(written);
+  if (!written && was_overtaken(written.error())) return Requeue{.after = kCatchUp};
+  if (!written) return pass(written);
   return Requeue{};
 }
 

@@ -3,10 +3,12 @@
 // All decisions are in pool_plan.h. Runs on the leader; owned by the composition root.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 
 #include "claims/claimer.h"
+#include "claims/courtesy.h"
 #include "claims/grantor.h"
 #include "controllers/portpool/caches.h"
 #include "controllers/portpool/pool_plan.h"
@@ -19,8 +21,9 @@ namespace berth::controllers::portpool {
 class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                 claims::Grantor& grantor, kube::EventRecorder& events,
-                 model::LoadBalancerDefaults defaults, metrics::Registry* registry);
+                 claims::Grantor& grantor, const claims::Courtesy& courtesy,
+                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
+                 metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
@@ -34,9 +37,12 @@ class PoolController {
     std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
   };
 
+  // A write found its object changed: the pool is looked at again.
+  using Overtaken = std::atomic<bool>;
+
   void watch(kube::WorkQueue& queue);
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
-  Result<> take_in(const Context& context, const api::PortPool& pool);
+  Result<> take_in(const Context& context, const api::PortPool& pool, Overtaken& overtaken);
   // The problem of the item, empty when it owns its ports.
   Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
                                     const api::PortPoolItem& item);
@@ -48,12 +54,14 @@ class PoolController {
   Result<> create_missing(const Context& context, const api::PortPool& pool,
                           const std::vector<WantedListener>& missing);
   Result<> refresh_listeners(const Context& context, const api::PortPool& pool,
-                             const Survey& survey);
-  Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners);
-  Result<> remove_slot(const Context& context, const api::Listener& lock);
+                             const Survey& survey, Overtaken& overtaken);
+  Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners,
+                       Overtaken& overtaken);
+  Result<> remove_slot(const Context& context, const api::Listener& lock, Overtaken& overtaken);
   Result<> remove_listener(const Context& context, const api::Listener& listener, bool as_known);
   Result<> release_left(const Context& context, const api::PortPool& pool, const Survey& survey);
-  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey);
+  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey,
+                        Overtaken& overtaken);
   Result<kube::Requeue> let_go(const Context& context, const api::PortPool& pool);
   claims::ListenerPtr listener_of(const api::PortPool& pool, const std::string& name) const;
 
@@ -61,6 +69,7 @@ class PoolController {
   Caches caches_;
   claims::Claimer& claimer_;
   claims::Grantor& grantor_;
+  const claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const model::LoadBalancerDefaults defaults_;
   kube::Controller controller_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/pool_plan.h"
 #include "controllers/portpool/targets.h"
 
@@ -15,6 +16,8 @@ using wire::Value;
 
 // Index on the Listener store: unbound claims by the Pod's namespace.
 constexpr std::string_view kUnboundIndex = "unbound-namespace";
+// The cache has caught up with our own writes by then.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -56,38 +59,56 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
     }
   }
   if (overdue.empty()) return Requeue{.after = next};
-  const Result<PodsByToken> pods = list_pods(context, key.name);
+  const Result<std::vector<PodRef>> pods = list_pods(context, key.name);
   if (!pods) return fail(pods.error());
   for (const auto& [lock, claim] : overdue) {
     if (Result<> settled = settle(context, lock, claim, *pods); !settled) return pass(settled);
   }
-  return Requeue{.after = next};
+  // Until none of them is left: one may have been overtaken by a change that says nothing of it.
+  return Requeue{.after = std::min(next.value_or(kCatchUp), kCatchUp)};
 }
 
-Result<ClaimSweeper::PodsByToken> ClaimSweeper::list_pods(const Context& context,
-                                                          const std::string& ns) {
+Result<std::vector<ClaimSweeper::PodRef>> ClaimSweeper::list_pods(const Context& context,
+                                                                  const std::string& ns) {
   const Result<kube::ListPage> page = client_.list_all(
       context, kube::types::kPod, {.ns = ns, .label_selector = std::string(ledger::kTokenLabel)});
   if (!page) return fail(page.error());
-  PodsByToken out;
-  const std::string token_path =
-      "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel);
+  std::vector<PodRef> out;
+  const std::string token = "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel);
+  const std::string told =
+      "/metadata/annotations/" + wire::escape_pointer_step(api::kPoolBindingsAnnotation);
   for (const Value& pod : page->items) {
     const std::string_view phase = wire::string_at(pod, "/status/phase");
     if (phase == "Succeeded" || phase == "Failed") continue;
-    out[std::string(wire::string_at(pod, token_path))] = {
-        std::string(wire::string_at(pod, "/metadata/name")),
-        std::string(wire::string_at(pod, "/metadata/uid"))};
+    out.push_back({.token = std::string(wire::string_at(pod, token)),
+                   .name = std::string(wire::string_at(pod, "/metadata/name")),
+                   .uid = std::string(wire::string_at(pod, "/metadata/uid")),
+                   .told = std::string(wire::string_at(pod, told))});
   }
   return out;
 }
 
+// The Pod that was answered with this claim. A name that was created twice has two tokens, and the
+// later one is in the claim although the server refused it: then the Pod of that name has the slot,
+// if it was told so.
+const ClaimSweeper::PodRef* ClaimSweeper::pod_of(const api::Listener& lock,
+                                                 const ledger::Claim& claim,
+                                                 const std::vector<PodRef>& pods) {
+  const auto it = std::ranges::find_if(pods, [&](const PodRef& pod) {
+    if (pod.token == claim.token) return true;
+    if (claim.pod_name.empty() || pod.name != claim.pod_name) return false;
+    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(pod.told);
+    return told && entry_for(*told, lock);
+  });
+  return it == pods.end() ? nullptr : &*it;
+}
+
 Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
-                              const ledger::Claim& claim, const PodsByToken& pods) {
+                              const ledger::Claim& claim, const std::vector<PodRef>& pods) {
   const WallTime now = context.tasks.wall_time();
   claims::ListenerChange change;
-  if (const auto pod = pods.find(claim.token); pod != pods.end()) {
-    change.claim = ledger::encode(ledger::bound_to(claim, pod->second.name, pod->second.uid, now));
+  if (const PodRef* const pod = pod_of(*lock, claim, pods)) {
+    change.claim = ledger::encode(ledger::bound_to(claim, pod->name, pod->uid, now));
   } else {
     // Only a name that took its slot back may still lead to its former Pod.
     const bool rests = claim.pod_name.empty() || leads_nowhere(*lock);

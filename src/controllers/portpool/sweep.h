@@ -7,8 +7,8 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
+#include <vector>
 
 #include "claims/claimer.h"
 #include "controllers/portpool/caches.h"
@@ -31,16 +31,20 @@ class ClaimSweeper {
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
  private:
+  // A Pod that lives.
   struct PodRef {
-    std::string name;
-    std::string uid;
+    std::string token{};
+    std::string name{};
+    std::string uid{};
+    std::string told{};  // the annotation with its ports
   };
-  using PodsByToken = std::map<std::string, PodRef, std::less<>>;
 
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
-  Result<PodsByToken> list_pods(const Context& context, const std::string& ns);
+  Result<std::vector<PodRef>> list_pods(const Context& context, const std::string& ns);
+  static const PodRef* pod_of(const api::Listener& lock, const ledger::Claim& claim,
+                              const std::vector<PodRef>& pods);
   Result<> settle(const Context& context, const claims::ListenerPtr& lock,
-                  const ledger::Claim& claim, const PodsByToken& pods);
+                  const ledger::Claim& claim, const std::vector<PodRef>& pods);
   bool leads_nowhere(const api::Listener& lock) const;
 
   kube::Client& client_;

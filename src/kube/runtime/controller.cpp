@@ -117,6 +117,7 @@ void Controller::settle(const ObjectKey& key, const Result<Requeue>& outcome) {
   }
   const Error& error = outcome.error();
   if (error.code == Code::stopped) return;
+  if (options_.on_error) options_.on_error(key, error);
   if (metrics_) {
     metrics_->error.increment();
     metrics_->errors.increment();

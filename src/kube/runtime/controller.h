@@ -31,6 +31,8 @@ struct ControllerOptions {
   metrics::Registry* registry = nullptr;
   // False: runs on every replica, whether it leads or not.
   bool needs_leadership = true;
+  // Hears of each reconcile that failed, on the worker's task; must be quick.
+  std::function<void(const ObjectKey& key, const Error& error)> on_error{};
 };
 
 class Controller {

@@ -73,8 +73,9 @@ void WorkQueue::delay_locked(const ObjectKey& key, Instant due) {
   }
   const Waiting entry{due, next_order_++, key};
   waiting_of_.insert_or_assign(key, entry);
-  const bool earliest = waiting_.insert(entry).first == waiting_.begin();
-  if (earliest) notify_one_locked();  // somebody must now wait for less long
+  // Two statements: the compiler may look at the beginning before it inserts.
+  const auto added = waiting_.insert(entry).first;
+  if (added == waiting_.begin()) notify_one_locked();  // somebody must now wait for less long
 }
 
 void WorkQueue::add_after_failure(const ObjectKey& key) {

@@ -70,6 +70,17 @@ TEST_F(WorkQueueTest, AKeyIsHandedOutOnceHoweverOftenItWasAdded) {
   EXPECT_EQ(take_now(), std::nullopt);
 }
 
+TEST_F(WorkQueueTest, AWorkerThatWaitsForNothingHearsOfADelayedKey) {
+  std::optional<ObjectKey> key;
+  const auto worker =
+      tasks_.spawn("take", [&](std::stop_token stop) { key = queue_.take(std::move(stop)); });
+  pass(1s);  // it waits without a deadline now
+  const Instant before = kernel_.now();
+  queue_.add_after(kA, 5s);
+  ASSERT_TRUE(kernel_.run_until([&] { return key.has_value(); }));
+  EXPECT_EQ(kernel_.now() - before, 5s);
+}
+
 TEST_F(WorkQueueTest, AKeyAddedDuringItsWorkComesAgainAfterwards) {
   queue_.add(kA);
   EXPECT_EQ(take_now(), kA);

@@ -1,0 +1,167 @@
+#include "app/pool_metrics.h"
+
+#include "admission/pod_patch.h"
+#include "admission/port_wishes.h"
+
+namespace berth::app {
+namespace {
+
+// Upstream's, which begin at a second, and finer ones below: most Pods wait for milliseconds.
+const metrics::Buckets kBindBuckets{0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   5,
+                                    10,   30,   60,  120,  180, 300, 600, 1200};
+const metrics::Buckets kRequestBuckets{0.01, 0.1, 0.5, 0.75, 1, 2, 3, 5, 10};
+// Pods that were refused, to be shown until one of the name is admitted: as many as a name may have
+// series.
+constexpr std::size_t kMaxRefused = metrics::kMaxSeries;
+
+std::string or_text(std::string_view text, std::string_view otherwise) {
+  return std::string(text.empty() ? otherwise : text);
+}
+
+// A Pod that is made from a template has no name yet: its workload's is as good, and there are
+// fewer of them.
+kube::ObjectKey name_for(const kube::AdmissionRequest& request) {
+  std::string name(wire::string_at(request.object, "/metadata/name"));
+  if (name.empty()) name = wire::string_at(request.object, "/metadata/ownerReferences/0/name");
+  if (name.empty()) name = wire::string_at(request.object, "/metadata/generateName");
+  return {request.ns, std::move(name)};
+}
+
+}  // namespace
+
+PoolMetrics::PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
+                         kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
+                         kube::Store<api::PortBinding>& bindings, const PoolMetricsOptions& options)
+    : registry_(registry),
+      slots_(slots),
+      listeners_(listeners),
+      bindings_(bindings),
+      latency_(registry.histogram("bkbcs_ingressctrl_portpool_bind_latency_seconds",
+                                  "From the creation of a Pod until all of its ports led to it.",
+                                  {}, kBindBuckets)) {
+  registry
+      .gauge("bkbcs_ingressctrl_controller_info", "1, with what runs.",
+             {{"version", options.version}, {"cloud", options.cloud}})
+      .set(1);
+  count_events("portpool", pools);
+  count_events("listener", listeners);
+  count_events("portbinding", bindings);
+  hook_ = registry.before_scrape([this] { before_scrape(); });
+}
+
+template <class Kind>
+void PoolMetrics::count_events(const std::string& object, kube::Store<Kind>& store) {
+  const auto counter = [&](const char* type) {
+    return &registry_.counter("bkbcs_ingressctrl_event_counter", "Changes that were seen.",
+                              {{"object", object}, {"type", type}});
+  };
+  store.on_change([add = counter("add"), update = counter("update"),
+                   gone = counter("delete")](const kube::Change<Kind>& change) {
+    (change.before ? (change.after ? update : gone) : add)->increment();
+  });
+}
+
+void PoolMetrics::pod_became_ready(Duration waited) { latency_.observe(to_seconds(waited)); }
+
+void PoolMetrics::pod_was_admitted(const kube::AdmissionRequest& request, bool allowed) {
+  registry_
+      .counter("bkbcs_ingressctrl_webhook_pod_create", "Pods that asked for ports, by answer.",
+               {{"allow", allowed ? "true" : "false"}})
+      .increment();
+  const kube::ObjectKey pod = name_for(request);
+  {
+    const MutexLock lock(mu_);
+    if (allowed && refused_.erase(pod) == 0) return;
+    if (!allowed && refused_.size() < kMaxRefused) refused_.insert(pod);
+  }
+  registry_
+      .gauge("bkbcs_ingressctrl_portpool_allocate_failed_gauge",
+             "1 while the last Pod of this name was refused its ports.",
+             {{"name", pod.name}, {"namespace", pod.ns}})
+      .set(allowed ? 0 : 1);
+}
+
+kube::AdmissionHandler PoolMetrics::timed(std::string path, kube::AdmissionHandler handler) {
+  const std::string method = path.starts_with("/mutate") ? "mutate" : "validate";
+  const auto labels = [&](const char* status) {
+    return metrics::Labels{{"handler", path}, {"method", method}, {"status", status}};
+  };
+  struct Series {
+    metrics::Counter* total;
+    metrics::Histogram* seconds;
+  };
+  const auto series = [&](const char* status) {
+    return Series{&registry_.counter("bkbcs_ingressctrl_api_request_total",
+                                     "Requests to our webhooks.", labels(status)),
+                  &registry_.histogram("bkbcs_ingressctrl_api_request_latency_seconds",
+                                       "Their time.", labels(status), kRequestBuckets)};
+  };
+  return [handler = std::move(handler), ok = series("ok"), err = series("err")](
+             const Context& context, const kube::AdmissionRequest& request) {
+    const Instant begin = context.tasks.now();
+    Result<kube::AdmissionAnswer> answer = handler(context, request);
+    const Series& which = answer ? ok : err;
+    which.total->increment();
+    which.seconds->observe(to_seconds(context.tasks.now() - begin));
+    return answer;
+  };
+}
+
+void PoolMetrics::before_scrape() {
+  Counts total;
+  Counts used;
+  for (const claims::ItemUsage& item : slots_.usage()) {
+    const metrics::Labels labels{{"itemname", item.item},
+                                 {"poolkey", item.pool.name + "/" + item.pool.ns},
+                                 {"protocol", std::string(model::to_string(item.protocol))}};
+    total[labels] += item.usage.slots;
+    used[labels] += item.usage.taken;
+  }
+  show("bkbcs_ingressctrl_cache_poolitem_portitem_total",
+       "Slots of a pool's item: single ports, or segments.", total);
+  show("bkbcs_ingressctrl_cache_poolitem_portitem_used", "Those that Pods have.", used);
+  show("bkbcs_ingressctrl_portbinding_total", "PortBindings by status.", count_bindings());
+  show("bkbcs_ingressctrl_listener_total", "Listeners by what they are.", count_listeners());
+}
+
+PoolMetrics::Counts PoolMetrics::count_bindings() const {
+  Counts counts;
+  for (const std::string_view status : {api::kReady, api::kNotReady, api::kCleaning, api::kCleaned})
+    counts[{{"status", std::string(status)}}] = 0;
+  for (const auto& binding : bindings_.all())
+    counts[{{"status", or_text(binding->status.status, api::kNotReady)}}] += 1;
+  return counts;
+}
+
+PoolMetrics::Counts PoolMetrics::count_listeners() const {
+  using Row = std::tuple<std::string_view, std::string_view, std::string_view, bool>;
+  std::map<Row, double> rows;  // views into what `all` holds
+  const auto all = listeners_.all();
+  for (const auto& listener : all) {
+    ++rows[{listener->spec.load_balancer_id, listener->spec.protocol, listener->status.status,
+            claims::has_targets(listener->spec)}];
+  }
+  Counts counts;
+  for (const auto& [row, count] : rows) {
+    const auto& [lb, protocol, status, has_targets] = row;
+    counts[{{"lbID", std::string(lb)},
+            {"protocol", std::string(protocol)},
+            {"status", or_text(status, api::kNotSynced)},
+            {"target_group_type", has_targets ? "normal" : "empty"}}] += count;
+  }
+  return counts;
+}
+
+void PoolMetrics::show(const std::string& name, const std::string& help, const Counts& counts) {
+  const MutexLock lock(mu_);
+  std::set<metrics::Labels>& shown = shown_[name];
+  for (const metrics::Labels& labels : shown) {
+    if (!counts.contains(labels)) registry_.gauge(name, help, labels).set(0);
+  }
+  for (const auto& [labels, count] : counts) {
+    if (shown.size() < metrics::kMaxSeries) shown.insert(labels);
+    registry_.gauge(name, help, labels).set(count);
+  }
+}
+
+}  // namespace berth::app

@@ -1,0 +1,65 @@
+// The metrics of port pools under the names that users of bcs-ingress-controller have on their
+// dashboards. docs/metrics.md lists them.
+//
+// Owned by the composition root, made before the informers start. What can be counted from the
+// caches is counted when somebody scrapes. Thread-safe.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "api/listener.h"
+#include "api/port_binding.h"
+#include "api/port_pool.h"
+#include "base/mutex.h"
+#include "claims/slot_index.h"
+#include "kube/admission/router.h"
+#include "kube/cache/pod.h"
+#include "metrics/registry.h"
+
+namespace berth::app {
+
+struct PoolMetricsOptions {
+  std::string version{};
+  std::string cloud{};
+};
+
+class PoolMetrics {
+ public:
+  // Stores and index outlive it.
+  PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
+              kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
+              kube::Store<api::PortBinding>& bindings, const PoolMetricsOptions& options);
+
+  // From the creation of a Pod until its ports led to it.
+  void pod_became_ready(Duration waited);
+  // The answer of the webhook that gives ports to Pods.
+  void pod_was_admitted(const kube::AdmissionRequest& request, bool allowed);
+  // The handler, with each of its answers counted and timed.
+  kube::AdmissionHandler timed(std::string path, kube::AdmissionHandler handler);
+
+ private:
+  // Gauges by their label values; one that is not counted any more is set to 0.
+  using Counts = std::map<metrics::Labels, double>;
+
+  void before_scrape();
+  Counts count_bindings() const;
+  Counts count_listeners() const;
+  void show(const std::string& name, const std::string& help, const Counts& counts);
+  template <class Kind>
+  void count_events(const std::string& object, kube::Store<Kind>& store);
+
+  metrics::Registry& registry_;
+  const claims::SlotIndex& slots_;
+  const kube::Store<api::Listener>& listeners_;
+  const kube::Store<api::PortBinding>& bindings_;
+  metrics::Histogram& latency_;
+  Mutex mu_;
+  std::map<std::string, std::set<metrics::Labels>> shown_ GUARDED_BY(mu_);  // by name
+  std::set<kube::ObjectKey> refused_ GUARDED_BY(mu_);
+  metrics::ScrapeHook hook_;  // last: it uses the others
+};
+
+}  // namespace berth::app

@@ -1,0 +1,77 @@
+#include "engine/budget.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Instant kStart{1000s};
+
+// How many calls fit a span when every one is made as early as possible.
+int calls_within(Budget& budget, Instant from, Duration span) {
+  int calls = 0;
+  for (Instant now = from; now < from + span;) {
+    const Instant at = budget.take(now);
+    if (at <= now) {
+      ++calls;
+      now += 1ms;
+    } else {
+      now = at;
+    }
+  }
+  return calls;
+}
+
+TEST(Budget, HasNoLimitBeforeTheFirstRefusal) {
+  Budget budget;
+  EXPECT_EQ(calls_within(budget, kStart, 1s), 1000);
+  EXPECT_EQ(budget.per_second(), 0);
+}
+
+TEST(Budget, ARefusalHalvesThePaceAtWhichCallsWereMade) {
+  Budget budget;
+  for (int i = 0; i < 40; ++i) EXPECT_LE(budget.take(kStart + i * 25ms), kStart + i * 25ms);
+  budget.refused(kStart + 1s, {});
+  EXPECT_NEAR(budget.per_second(), 20, 1);
+  EXPECT_NEAR(calls_within(budget, kStart + 1s, 10s), 200, 15);
+}
+
+TEST(Budget, RefusalsOfCallsThatWereOnTheirWayCountOnce) {
+  Budget budget;
+  for (int i = 0; i < 40; ++i) (void)budget.take(kStart + i * 25ms);
+  for (int i = 0; i < 4; ++i) budget.refused(kStart + 1s + i * 10ms, {});
+  EXPECT_NEAR(budget.per_second(), 20, 1);
+}
+
+TEST(Budget, NothingIsSentBeforeTheProviderAllowsIt) {
+  Budget budget;
+  (void)budget.take(kStart);
+  budget.refused(kStart, 7s);
+  EXPECT_EQ(budget.take(kStart + 1s), kStart + 7s);
+  EXPECT_LE(budget.take(kStart + 7s), kStart + 7s);
+}
+
+TEST(Budget, ThePaceGrowsSlowlyAndTheLimitGoesAway) {
+  Budget budget;
+  for (int i = 0; i < 40; ++i) (void)budget.take(kStart + i * 25ms);
+  budget.refused(kStart + 1s, {});
+  const double cut = budget.per_second();
+  Instant now = kStart + 1s;
+  for (int i = 0; i < 10; ++i) budget.accepted(now += 1s);
+  EXPECT_GT(budget.per_second(), cut * 1.4);
+  EXPECT_LT(budget.per_second(), cut * 2);
+  for (int i = 0; i < 200; ++i) budget.accepted(now += 1s);
+  EXPECT_EQ(budget.per_second(), 0);
+}
+
+TEST(Budget, NeverStopsForGood) {
+  Budget budget;
+  Instant now = kStart;
+  for (int i = 0; i < 50; ++i) budget.refused(now += 2s, {});
+  EXPECT_GE(calls_within(budget, now, 60s), 25);
+}
+
+}  // namespace
+}  // namespace berth::engine

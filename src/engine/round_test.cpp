@@ -1,0 +1,66 @@
+#include "engine/round.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::engine {
+namespace {
+
+using Kind = Round::Kind;
+
+const lb::DriverLimits kSerial{.create_batch = 2, .remove_batch = 2, .target_batch = 3};
+
+lb::TargetStep targets(std::size_t wish, int count) {
+  lb::TargetStep step{.wish = wish, .change = {.listener_id = "l"}};
+  for (int i = 0; i < count; ++i) step.change.add.push_back({{"10.0.0.1", model::Port(i)}, 10});
+  return step;
+}
+
+TEST(Rounds, KindsTakeTurns) {
+  Rounds rounds;
+  const lb::Plan plan{.removals = {{0, "a"}, {1, "b"}, {2, "c"}},
+                      .creations = {{3}, {4}, {5}},
+                      .attributes = {{6, {}}}};
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::removals);
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::creations);
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::attributes);
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::removals);
+}
+
+TEST(Rounds, TargetsThatSomebodyWaitsForComeInBetween) {
+  Rounds rounds;
+  const lb::Plan plan{.creations = {{0}, {1}, {2}}, .targets = {targets(3, 1)}};
+  EXPECT_EQ(rounds.next(plan, kSerial, true).kind, Kind::targets);
+  EXPECT_EQ(rounds.next(plan, kSerial, true).kind, Kind::creations);
+  EXPECT_EQ(rounds.next(plan, kSerial, true).kind, Kind::targets);
+}
+
+TEST(Rounds, OtherTargetsAreCollectedUntilTheyFillACall) {
+  Rounds rounds;
+  lb::Plan plan{.creations = {{0}}, .targets = {targets(1, 1)}};
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::creations);
+  plan.targets.push_back(targets(2, 3));
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::targets);
+  plan.creations.clear();
+  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::targets);
+}
+
+TEST(Rounds, SerialWritesGoOneByOneAndOthersTogether) {
+  lb::Plan plan;
+  for (std::size_t i = 0; i < 20; ++i) plan.creations.push_back({i});
+  EXPECT_EQ(Rounds{}.next(plan, kSerial, false).creations.size(), 1u);
+  lb::DriverLimits parallel = kSerial;
+  parallel.serial_writes = false;
+  EXPECT_EQ(Rounds{}.next(plan, parallel, false).creations.size(), 4u);
+}
+
+TEST(Rounds, TheCallsOfOneWishFollowEachOther) {
+  lb::DriverLimits parallel = kSerial;
+  parallel.serial_writes = false;
+  const lb::Plan plan{.targets = {targets(0, 7), targets(1, 2)}};
+  const Round round = Rounds{}.next(plan, parallel, false);
+  ASSERT_EQ(round.targets.size(), 1u);
+  EXPECT_EQ(round.targets[0].size(), 1u);
+}
+
+}  // namespace
+}  // namespace berth::engine

@@ -1,0 +1,249 @@
+// Checks of load balancers and listeners: found, created, listed, removed.
+#include <set>
+
+#include "lb/conformance/probe.h"
+
+namespace berth::lb {
+namespace {
+
+using model::ListenerSpec;
+using model::LoadBalancerRef;
+using model::Protocol;
+
+void limits_are_positive(Subject& subject) {
+  const DriverLimits& limits = subject.driver().limits();
+  EXPECT_GE(limits.create_batch, 1u);
+  EXPECT_GE(limits.remove_batch, 1u);
+  EXPECT_GE(limits.target_batch, 1u);
+}
+
+void describes_where_a_load_balancer_is_reached(Subject& subject) {
+  const auto info = subject.driver().describe(subject.context(), subject.first());
+  ASSERT_TRUE(info) << info.error().to_string();
+  EXPECT_TRUE(!info->vips.empty() || !info->dns_name.empty());
+}
+
+void unknown_load_balancer_is_not_found(Subject& subject) {
+  const auto unknown = subject.unknown();
+  if (!unknown) return;
+  Probe probe(subject);
+  const auto info = probe.driver().describe(probe.context(), *unknown);
+  ASSERT_FALSE(info);
+  EXPECT_EQ(info.error().code, Code::not_found);
+  const auto listed = probe.driver().list(probe.context(), *unknown);
+  ASSERT_FALSE(listed);
+  EXPECT_EQ(listed.error().code, Code::not_found);
+  const auto created = probe.create(*unknown, std::vector{probe.spec(0)});
+  ASSERT_EQ(created.size(), 1u);
+  ASSERT_FALSE(created[0]);
+  EXPECT_EQ(created[0].error().code, Code::not_found);
+}
+
+void created_listener_is_listed_as_asked(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  EXPECT_TRUE(probe.list(lb).empty()) << "the load balancer must begin without listeners";
+  const std::string id = probe.create(lb, probe.spec(0));
+  ASSERT_FALSE(id.empty());
+  const auto listener = probe.find(lb, id);
+  ASSERT_TRUE(listener);
+  EXPECT_EQ(listener->spec.protocol, Protocol::tcp);
+  EXPECT_EQ(listener->spec.ports, probe.spec(0).ports);
+  EXPECT_EQ(listener->spec.name, probe.spec(0).name) << "a lost reply could not be found again";
+  EXPECT_TRUE(listener->spec.targets.empty());
+}
+
+void creation_adds_no_targets(Subject& subject) {
+  Probe probe(subject);
+  ListenerSpec spec = probe.spec(0);
+  spec.targets = {probe.target(1)};
+  const std::string id = probe.create(subject.first(), spec);
+  EXPECT_TRUE(probe.targets(subject.first(), id).empty());
+}
+
+void taken_port_already_exists(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const std::string id = probe.create(lb, probe.spec(0));
+  ListenerSpec other = probe.spec(0);
+  other.name = "conformance-other";
+  const auto results = probe.create(lb, std::vector{other});
+  ASSERT_EQ(results.size(), 1u);
+  ASSERT_FALSE(results[0]) << "two listeners on one port";
+  EXPECT_EQ(results[0].error().code, Code::already_exists);
+  const auto listed = probe.list(lb);
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].id, id);
+  EXPECT_EQ(listed[0].spec.name, probe.spec(0).name);
+}
+
+void batch_succeeds_in_part(Subject& subject) {
+  Probe probe(subject);
+  if (probe.limits().create_batch < 3) return;
+  const LoadBalancerRef lb = subject.first();
+  (void)probe.create(lb, probe.spec(1));
+  ListenerSpec taken = probe.spec(1);
+  taken.name = "conformance-other";
+  const auto results = probe.create(lb, std::vector{probe.spec(0), taken, probe.spec(2)});
+  ASSERT_EQ(results.size(), 3u);
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::already_exists);
+  EXPECT_TRUE(results[2]);
+  EXPECT_EQ(probe.list(lb).size(), 3u);
+}
+
+void whole_batch_has_distinct_ids_in_order(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const int count = static_cast<int>(std::min<std::size_t>(probe.limits().create_batch, 20));
+  std::vector<ListenerSpec> specs;
+  for (int i = 0; i < count; ++i) specs.push_back(probe.spec(i));
+  const auto results = probe.create(lb, specs);
+  ASSERT_EQ(results.size(), specs.size());
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    ASSERT_TRUE(results[i]) << results[i].error().to_string();
+    ids.insert(*results[i]);
+    const auto listener = probe.find(lb, *results[i]);
+    ASSERT_TRUE(listener);
+    EXPECT_EQ(listener->spec.ports, specs[i].ports);
+  }
+  EXPECT_EQ(ids.size(), results.size());
+}
+
+void removed_listener_is_gone_and_its_port_free(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const std::string id = probe.create(lb, probe.spec(0));
+  const std::string other = probe.create(lb, probe.spec(1));
+  EXPECT_TRUE(probe.remove(lb, id));
+  const auto listed = probe.list(lb);
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].id, other);
+  EXPECT_FALSE(probe.create(lb, probe.spec(0)).empty());
+}
+
+void removal_of_what_is_gone_succeeds(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const std::string id = probe.create(lb, probe.spec(0));
+  EXPECT_TRUE(probe.remove(lb, id));
+  const auto again = probe.remove(lb, id);
+  EXPECT_TRUE(again) << again.error().to_string();
+}
+
+void removal_of_some_that_are_gone_removes_the_others(Subject& subject) {
+  Probe probe(subject);
+  if (probe.limits().remove_batch < 2) return;
+  const LoadBalancerRef lb = subject.first();
+  const std::string gone = probe.create(lb, probe.spec(0));
+  const std::string there = probe.create(lb, probe.spec(1));
+  EXPECT_TRUE(probe.remove(lb, gone));
+  const std::vector<std::string> ids{gone, there};
+  const auto results = probe.driver().remove(probe.context(), lb, ids);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_TRUE(results[0]);
+  EXPECT_TRUE(results[1]);
+  EXPECT_TRUE(probe.list(lb).empty());
+}
+
+void empty_batches_change_nothing(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const std::string id = probe.create(lb, probe.spec(0));
+  EXPECT_TRUE(probe.driver().create(probe.context(), lb, {}).empty());
+  EXPECT_TRUE(probe.driver().remove(probe.context(), lb, {}).empty());
+  EXPECT_TRUE(probe.driver().change_targets(probe.context(), lb, {}).empty());
+  EXPECT_TRUE(probe.driver().change_attributes(probe.context(), lb, {}).empty());
+  EXPECT_TRUE(probe.find(lb, id)) << "an empty list of ids removed everything";
+}
+
+void ranges_take_all_their_ports(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  ListenerSpec range = probe.spec(10);
+  range.ports = {probe.port(10), probe.port(19)};
+  const auto results = probe.create(lb, std::vector{range});
+  ASSERT_EQ(results.size(), 1u);
+  if (!probe.limits().has_ranges) {
+    ASSERT_FALSE(results[0]);
+    EXPECT_EQ(results[0].error().code, Code::unsupported);
+    return;
+  }
+  ASSERT_TRUE(results[0]) << results[0].error().to_string();
+  EXPECT_EQ(probe.find(lb, *results[0])->spec.ports, range.ports);
+  const auto inside = probe.create(lb, std::vector{probe.spec(15)});
+  ASSERT_FALSE(inside[0]) << "a port of the range was given twice";
+  EXPECT_EQ(inside[0].error().code, Code::already_exists);
+  EXPECT_FALSE(probe.create(lb, probe.spec(9)).empty());
+  EXPECT_FALSE(probe.create(lb, probe.spec(20)).empty());
+  EXPECT_TRUE(probe.remove(lb, *results[0]));
+  EXPECT_FALSE(probe.create(lb, probe.spec(15)).empty());
+}
+
+void protocols_share_a_port_where_the_provider_can(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  const std::string tcp = probe.create(lb, probe.spec(0, Protocol::tcp));
+  const auto udp = probe.create(lb, std::vector{probe.spec(0, Protocol::udp)});
+  ASSERT_EQ(udp.size(), 1u);
+  if (!probe.limits().has_both_protocols) {
+    ASSERT_FALSE(udp[0]);
+    EXPECT_EQ(udp[0].error().code, Code::already_exists);
+    return;
+  }
+  ASSERT_TRUE(udp[0]) << udp[0].error().to_string();
+  EXPECT_TRUE(probe.change(lb, TargetChange{tcp, {probe.target(1)}, {}}));
+  EXPECT_TRUE(probe.targets(lb, *udp[0]).empty());
+  EXPECT_TRUE(probe.remove(lb, tcp));
+  EXPECT_TRUE(probe.find(lb, *udp[0]));
+}
+
+void load_balancers_are_independent(Subject& subject) {
+  Probe probe(subject);
+  const std::string a = probe.create(subject.first(), probe.spec(0));
+  const std::string b = probe.create(subject.second(), probe.spec(0));
+  EXPECT_TRUE(probe.change(subject.first(), TargetChange{a, {probe.target(1)}, {}}));
+  EXPECT_TRUE(probe.targets(subject.second(), b).empty());
+  EXPECT_TRUE(probe.remove(subject.first(), a));
+  EXPECT_TRUE(probe.find(subject.second(), b));
+}
+
+void expired_context_changes_nothing(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  Context expired = subject.context();
+  expired.deadline = expired.tasks.now() - std::chrono::seconds{1};
+  const ListenerSpec spec = probe.spec(0);
+  const auto results = probe.driver().create(expired, lb, {&spec, 1});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_FALSE(results[0]);
+  EXPECT_TRUE(probe.list(lb).empty());
+}
+
+}  // namespace
+
+std::vector<Check> listener_checks() {
+  return {
+      {"LimitsArePositive", limits_are_positive},
+      {"DescribesWhereALoadBalancerIsReached", describes_where_a_load_balancer_is_reached},
+      {"UnknownLoadBalancerIsNotFound", unknown_load_balancer_is_not_found},
+      {"CreatedListenerIsListedAsAsked", created_listener_is_listed_as_asked},
+      {"CreationAddsNoTargets", creation_adds_no_targets},
+      {"TakenPortAlreadyExists", taken_port_already_exists},
+      {"BatchSucceedsInPart", batch_succeeds_in_part},
+      {"WholeBatchHasDistinctIdsInOrder", whole_batch_has_distinct_ids_in_order},
+      {"RemovedListenerIsGoneAndItsPortFree", removed_listener_is_gone_and_its_port_free},
+      {"RemovalOfWhatIsGoneSucceeds", removal_of_what_is_gone_succeeds},
+      {"RemovalOfSomeThatAreGoneRemovesTheOthers",
+       removal_of_some_that_are_gone_removes_the_others},
+      {"EmptyBatchesChangeNothing", empty_batches_change_nothing},
+      {"RangesTakeAllTheirPorts", ranges_take_all_their_ports},
+      {"ProtocolsShareAPortWhereTheProviderCan", protocols_share_a_port_where_the_provider_can},
+      {"LoadBalancersAreIndependent", load_balancers_are_independent},
+      {"ExpiredContextChangesNothing", expired_context_changes_nothing},
+  };
+}
+
+}  // namespace berth::lb

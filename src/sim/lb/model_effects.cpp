@@ -1,0 +1,253 @@
+// The provider's inside: which fault strikes, and what a write does.
+#include <algorithm>
+
+#include "sim/lb/model_provider.h"
+
+namespace berth::sim::lb {
+namespace {
+
+using berth::lb::AttributeChange;
+using berth::lb::ObservedListener;
+using berth::lb::TargetChange;
+using model::ListenerSpec;
+using model::LoadBalancerRef;
+
+constexpr Duration kBusyRetry = std::chrono::seconds{1};
+
+std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
+
+Failure unknown(const LoadBalancerRef& lb) {
+  return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
+}
+
+Failure unknown_listener(const std::string& id) {
+  return fail(Code::not_found, "listener {} does not exist", id);
+}
+
+}  // namespace
+
+Reply ModelProvider::write(Call call, const LoadBalancerRef& lb, Batch batch, Instant now,
+                           Apply apply) {
+  Reply reply;
+  {
+    const MutexLock lock(mu_);
+    land_due(now);
+    reply = write_locked(call, lb, batch, now, std::move(apply));
+  }
+  tell();
+  return reply;
+}
+
+Reply ModelProvider::write_locked(Call call, const LoadBalancerRef& lb, Batch batch, Instant now,
+                                  Apply apply) {
+  const auto refuse = [&](const Error& error) {
+    return Reply{.results = Results(batch.size, Result<std::string>(fail(error)))};
+  };
+  count(call, batch.size);
+  if (batch.load > batch_bound(call)) {
+    return refuse(error_of(Code::invalid, "{} entries are more than a call takes", batch.load));
+  }
+  const std::optional<Scripted> fault = next_fault(call);
+  if (fault && fault->kind == Scripted::Kind::error) return refuse(fault->error);
+  Balancer* balancer = find_balancer(lb);
+  if (!balancer) return refuse(unknown(lb).error());
+  if (balancer->task != 0 && options_.limits.serial_writes) {
+    Error busy = error_of(Code::unavailable, "the load balancer is being changed");
+    busy.retry_after = kBusyRetry;
+    return refuse(busy);
+  }
+  if (fault && fault->kind == Scripted::Kind::slow) {
+    const std::uint64_t task = next_task_++;
+    const Instant over = saturating_add(now, fault->slow_for);
+    tasks_.emplace(task, SlowTask{lb, over, batch.size, std::move(apply), std::nullopt});
+    balancer->task = task;
+    return {.results = {}, .task = task, .task_over = over};
+  }
+  Reply reply{.results = apply_all(batch.size, apply)};
+  if (fault) return refuse(error_of(Code::timeout, "the reply was lost"));
+  return reply;
+}
+
+std::size_t ModelProvider::batch_bound(Call call) const {
+  switch (call) {
+    case Call::create:
+    case Call::attributes: return options_.limits.create_batch;
+    case Call::remove: return options_.limits.remove_batch;
+    case Call::targets: return options_.limits.target_batch;
+    case Call::describe:
+    case Call::list: break;
+  }
+  return 1;
+}
+
+std::optional<Scripted> ModelProvider::next_fault(Call call) {
+  auto& script = scripts_[index_of(call)];
+  if (!script.empty()) {
+    Scripted next = std::move(script.front());
+    script.pop_front();
+    return next;
+  }
+  if (auto error = next_read_error(call)) return Scripted{Scripted::Kind::error, *error, {}};
+  if (random_.chance(faults_.lost_reply)) return Scripted{Scripted::Kind::lost_reply, {}, {}};
+  if (random_.chance(faults_.slow)) {
+    return Scripted{Scripted::Kind::slow, {}, random_.jittered(faults_.slow_for, 1)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> ModelProvider::next_read_error(Call call) {
+  auto& script = scripts_[index_of(call)];
+  if (!script.empty()) {
+    const Error error = std::move(script.front().error);
+    script.pop_front();
+    return error;
+  }
+  if (random_.chance(faults_.throttled)) {
+    Error error = error_of(Code::throttled, "too many requests");
+    error.retry_after = faults_.retry_after;
+    return error;
+  }
+  if (random_.chance(faults_.unavailable)) {
+    return error_of(Code::unavailable, "the provider does not answer");
+  }
+  return std::nullopt;
+}
+
+ModelProvider::Results ModelProvider::apply_all(std::size_t size, const Apply& apply) {
+  Results results;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!faults_.partial_codes.empty() && random_.chance(faults_.partial)) {
+      const Code code = faults_.partial_codes[random_.below(faults_.partial_codes.size())];
+      // Of a timeout nobody knows whether it took effect.
+      if (code == Code::timeout && random_.chance(0.5)) (void)apply(i);
+      results.emplace_back(fail(code, "entry {} failed", i));
+    } else {
+      results.push_back(apply(i));
+    }
+  }
+  return results;
+}
+
+ModelProvider::Balancer* ModelProvider::find_balancer(const LoadBalancerRef& lb) {
+  const auto it = balancers_.find(lb);
+  if (it != balancers_.end()) return &it->second;
+  if (options_.strict) return nullptr;
+  Balancer& fresh = balancers_[lb];
+  fresh.info = {.name = lb.id, .vips = {"vip-of-" + lb.id}};
+  return &fresh;
+}
+
+const std::string* ModelProvider::holder(const Balancer& balancer, model::Protocol protocol,
+                                         model::PortRange ports) {
+  auto it = balancer.by_first_port.upper_bound({protocol, ports.last});
+  if (it == balancer.by_first_port.begin()) return nullptr;
+  --it;  // listeners are disjoint: the last one that begins early enough decides
+  if (it->first.first != protocol) return nullptr;
+  return balancer.listeners.at(it->second).spec.ports.overlaps(ports) ? &it->second : nullptr;
+}
+
+void ModelProvider::insert(const LoadBalancerRef& lb, Balancer& balancer,
+                           ObservedListener listener) {
+  balancer.by_first_port[{listener.spec.protocol, listener.spec.ports.first}] = listener.id;
+  balancer.listeners.insert_or_assign(listener.id, listener);
+  changed({lb, std::nullopt, std::move(listener)});
+}
+
+void ModelProvider::land_due(Instant now) {
+  for (auto& [id, task] : tasks_) {
+    if (task.results || task.over > now) continue;
+    task.results = apply_all(task.size, task.apply);
+    task.apply = {};
+    const auto it = balancers_.find(task.lb);
+    if (it != balancers_.end() && it->second.task == id) it->second.task = 0;
+  }
+}
+
+void ModelProvider::count(Call call, std::size_t size) {
+  ++calls_[index_of(call)];
+  largest_[index_of(call)] = std::max(largest_[index_of(call)], size);
+}
+
+Result<std::string> ModelProvider::create_one(const LoadBalancerRef& lb, const ListenerSpec& spec) {
+  Balancer* balancer = find_balancer(lb);
+  if (!balancer) return unknown(lb);
+  if (spec.ports.size() > 1 && !options_.limits.has_ranges) {
+    return fail(Code::unsupported, "a listener has one port");
+  }
+  const auto other =
+      spec.protocol == model::Protocol::tcp ? model::Protocol::udp : model::Protocol::tcp;
+  const std::string* taken = holder(*balancer, spec.protocol, spec.ports);
+  if (!taken && !options_.limits.has_both_protocols) taken = holder(*balancer, other, spec.ports);
+  if (taken) return fail(Code::already_exists, "port {} is taken by {}", spec.ports.first, *taken);
+  if (quota_ != 0 && balancer->listeners.size() >= quota_) {
+    return fail(Code::exhausted, "the quota of {} listeners is reached", quota_);
+  }
+  ObservedListener listener{fmt::format("lbl-{}", next_id_++), spec};
+  listener.spec.targets.clear();
+  std::string id = listener.id;
+  insert(lb, *balancer, std::move(listener));
+  return id;
+}
+
+Result<std::string> ModelProvider::remove_one(const LoadBalancerRef& lb, const std::string& id) {
+  Balancer* balancer = find_balancer(lb);
+  if (!balancer) return unknown(lb);
+  const auto it = balancer->listeners.find(id);
+  if (it == balancer->listeners.end()) return std::string{};
+  balancer->by_first_port.erase({it->second.spec.protocol, it->second.spec.ports.first});
+  changed({lb, std::move(it->second), std::nullopt});
+  balancer->listeners.erase(it);
+  return std::string{};
+}
+
+Result<std::string> ModelProvider::change_one(const LoadBalancerRef& lb,
+                                              const TargetChange& change) {
+  Balancer* balancer = find_balancer(lb);
+  if (!balancer) return unknown(lb);
+  const auto it = balancer->listeners.find(change.listener_id);
+  if (it == balancer->listeners.end()) return unknown_listener(change.listener_id);
+  Change event{lb, it->second, std::nullopt};
+  auto& targets = it->second.spec.targets;
+  for (const model::WeightedTarget& added : change.add) {
+    std::erase_if(targets, [&](const auto& there) { return there.target == added.target; });
+    targets.push_back(added);
+  }
+  for (const model::Target& removed : change.remove) {
+    std::erase_if(targets, [&](const auto& there) { return there.target == removed; });
+  }
+  std::sort(targets.begin(), targets.end());
+  event.after = it->second;
+  changed(std::move(event));
+  return std::string{};
+}
+
+Result<std::string> ModelProvider::change_one(const LoadBalancerRef& lb,
+                                              const AttributeChange& change) {
+  Balancer* balancer = find_balancer(lb);
+  if (!balancer) return unknown(lb);
+  const auto it = balancer->listeners.find(change.listener_id);
+  if (it == balancer->listeners.end()) return unknown_listener(change.listener_id);
+  Change event{lb, it->second, std::nullopt};
+  it->second.spec.attributes = change.attributes;
+  event.after = it->second;
+  changed(std::move(event));
+  return std::string{};
+}
+
+void ModelProvider::changed(Change change) {
+  if (observer_) untold_.push_back(std::move(change));
+}
+
+void ModelProvider::tell() {
+  std::vector<Change> changes;
+  std::function<void(const Change&)> observer;
+  {
+    const MutexLock lock(mu_);
+    if (untold_.empty()) return;
+    changes.swap(untold_);
+    observer = observer_;
+  }
+  for (const Change& change : changes) observer(change);
+}
+
+}  // namespace berth::sim::lb

@@ -1,0 +1,431 @@
+// Port pools: how long an admission takes, how soon a Pod is Ready, how soon a controller serves
+// again, and how often it writes. Beside what the API server alone would take for the same.
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/json.hpp>
+#include <fstream>
+#include <thread>
+
+#include "api/listener.h"
+#include "api/pod_ports.h"
+#include "bench.h"
+#include "controllers/install/plan.h"
+#include "edge/driver.h"
+#include "house.h"
+#include "ledger/claim.h"
+#include "support/control_plane.h"
+
+namespace berth::bench {
+namespace {
+
+constexpr int kAdmissions = 600;
+constexpr int kAdmittersAtOnce = 4;
+constexpr int kWriters = 16;
+constexpr int kBareWrites = 1500;
+// From an address to Ready: per Listener its target and its status; PortBinding, its status, the
+// Pod. The formula of the design without the claims.
+constexpr double kWritesAfterAdmission = 5;
+constexpr int kRestartListeners = 100'000;
+constexpr int kRestartListenersReal = 20'000;
+
+double milliseconds(Duration span) { return to_seconds(span) * 1e3; }
+
+// Runs `work(i)` for each i on so many threads.
+void on_threads(int threads, int count, const std::function<void(int)>& work) {
+  std::atomic<int> next{0};
+  std::vector<std::jthread> all;
+  for (int t = 0; t < threads; ++t) {
+    all.emplace_back([&] {
+      for (int i = next++; i < count; i = next++) work(i);
+    });
+  }
+}
+
+// One claim as it is written, and nothing else: what no admission can do without.
+struct BarePatches {
+  double p50_ms = 0;
+  double p99_ms = 0;
+  double per_second = 0;
+};
+
+Result<BarePatches> bare_patches(House& house, const std::string& pool, int clients, int count) {
+  const kube::ResourceType& type = api::listener_kind().type;
+  const auto page =
+      house.client().list(house.patiently(), type,
+                          {.ns = "games", .label_selector = "owner-name=" + pool, .limit = 64});
+  if (!page) return fail(page.error());
+  if (page->items.empty()) return fail(Code::not_found, "pool {} has no Listeners", pool);
+  std::vector<double> times(static_cast<std::size_t>(count));
+  std::atomic<int> failures{0};
+  const Instant begin = house.tasks().now();
+  on_threads(clients, count, [&](int i) {
+    const wire::Value& object = page->items[static_cast<std::size_t>(i) % page->items.size()];
+    const kube::ObjectKey key{"games", std::string(wire::string_at(object, "/metadata/name"))};
+    const wire::Array patch{
+        wire::Object{{"op", "test"}, {"path", "/metadata/deletionTimestamp"}, {"value", nullptr}},
+        wire::Object{{"op", "add"},
+                     {"path", "/metadata/annotations/bench"},
+                     {"value", std::string(200, 'a' + static_cast<char>(i % 26))}}};
+    const Instant sent = house.tasks().now();
+    if (!house.client().patch(house.patiently(), type, key, kube::PatchType::json, patch))
+      ++failures;
+    times[static_cast<std::size_t>(i)] = milliseconds(house.tasks().now() - sent);
+  });
+  if (failures > 0) return fail(Code::internal, "{} patches failed", failures.load());
+  return BarePatches{percentile(times, 0.5), percentile(times, 0.99),
+                     count / to_seconds(house.tasks().now() - begin)};
+}
+
+// Frees what admissions without Pods have claimed.
+Result<> free_claims(House& house, const std::string& pool) {
+  const kube::ResourceType& type = api::listener_kind().type;
+  const auto page = house.client().list_all(
+      house.patiently(), type, {.ns = "games", .label_selector = "owner-name=" + pool});
+  if (!page) return fail(page.error());
+  const std::string path =
+      "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation);
+  std::vector<kube::ObjectKey> taken;
+  for (const wire::Value& object : page->items) {
+    if (!wire::string_at(object, path).empty())
+      taken.push_back({"games", std::string(wire::string_at(object, "/metadata/name"))});
+  }
+  std::atomic<int> failures{0};
+  on_threads(kWriters, static_cast<int>(taken.size()), [&](int i) {
+    const wire::Array patch{wire::Object{{"op", "replace"}, {"path", path}, {"value", ""}}};
+    if (!house.client().patch(house.patiently(), type, taken[static_cast<std::size_t>(i)],
+                              kube::PatchType::json, patch))
+      ++failures;
+  });
+  if (failures > 0) return fail(Code::internal, "{} claims were not freed", failures.load());
+  return {};
+}
+
+// Milliseconds of each admission: from the review to the answer, the claim written in between.
+Result<std::vector<double>> admissions(House& house, const std::string& pool, int ports) {
+  std::vector<double> times;
+  std::atomic<int> refused{0};
+  Mutex mu;
+  std::string last;
+  const int round = std::min(kAdmissions, ports / 2);
+  while (static_cast<int>(times.size()) < kAdmissions) {
+    std::vector<double> mine(static_cast<std::size_t>(round));
+    on_threads(kAdmittersAtOnce, round, [&](int i) {
+      const net::Request request{
+          .method = "POST",
+          .url = std::string(controllers::install::kPodPortsPath),
+          .body = review_of(room(fmt::format("room-{}", i), pool + " TCP 8000"))};
+      const Instant sent = house.tasks().now();
+      const net::Reply reply = house.app().admit(request, {});
+      mine[static_cast<std::size_t>(i)] = milliseconds(house.tasks().now() - sent);
+      if (reply.body.find("\"allowed\":true") != std::string::npos) return;
+      ++refused;
+      const MutexLock lock(mu);
+      last = reply.body;
+    });
+    times.insert(times.end(), mine.begin(), mine.end());
+    if (Result<> freed = free_claims(house, pool); !freed) return pass(freed);
+  }
+  if (refused > 0)
+    return fail(Code::internal, "{} admissions were refused: {}", refused.load(), last);
+  return times;
+}
+
+Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver) {
+  Result<std::string> kubeconfig = environment.fresh_embedded_server();
+  if (!kubeconfig) return pass(kubeconfig);
+  Result<std::unique_ptr<House>> house = House::open(*kubeconfig, driver);
+  if (!house) return house;
+  if (Result<> leads = (*house)->wait_until_leading(); !leads) return pass(leads);
+  if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
+  return house;
+}
+
+Result<std::vector<Line>> admission(Environment& environment) {
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  if (!house) return pass(house);
+  std::vector<Line> lines;
+  double calm = 0;
+  for (const int ports : {100, 4000, 40000}) {
+    const std::string pool = fmt::format("pool{}", ports);
+    if (Result<> made = (*house)->need_pool(pool, ports); !made) return pass(made);
+    Result<std::vector<double>> times = admissions(**house, pool, ports);
+    if (!times) return pass(times);
+    const auto bare = bare_patches(**house, pool, kAdmittersAtOnce, kAdmissions);
+    if (!bare) return fail(bare.error());
+    if (ports == 100) calm = percentile(*times, 0.99);
+    lines.push_back({fmt::format("admission-p99-{}", ports),
+                     fmt::format("admission of a Pod, pool of {} ports (p50 {:.2f} ms), beside one "
+                                 "bare patch",
+                                 ports, percentile(*times, 0.5)),
+                     percentile(*times, 0.99), bare->p99_ms, "ms", "lower"});
+  }
+  if (Result<> begun = (*house)->create_pool("large", 4000, "", {"lb-large"}); !begun)
+    return pass(begun);
+  Result<std::vector<double>> busy = admissions(**house, "pool100", 100);
+  if (!busy) return pass(busy);
+  lines.push_back({"admission-p99-while-creating",
+                   "the same, pool of 100, while 8,000 Listeners are created, beside none",
+                   percentile(*busy, 0.99), calm, "ms", "lower"});
+  if (Result<> filled = (*house)->wait_for_pool("large"); !filled) return pass(filled);
+  return lines;
+}
+
+wire::Object status_with_ip(int n) {
+  return {
+      {"status",
+       wire::Object{{"phase", "Running"},
+                    {"podIP", fmt::format("127.20.{}.{}", n / 250, 1 + n % 250)},
+                    {"podIPs", wire::Array{wire::Object{
+                                   {"ip", fmt::format("127.20.{}.{}", n / 250, 1 + n % 250)}}}}}}};
+}
+
+bool is_ready(const wire::Value& pod) {
+  return wire::string_at(pod, "/metadata/annotations/" +
+                                  wire::escape_pointer_step(api::kBindStatusAnnotation)) ==
+         api::kReady;
+}
+
+Result<> create_rooms_of(House& house, const std::string& prefix, const std::string& ask,
+                         int count) {
+  std::atomic<int> failures{0};
+  Mutex mu;
+  std::string last;
+  on_threads(8, count, [&](int i) {
+    const auto made = house.client().create(house.patiently(), kube::types::kPod,
+                                            room(fmt::format("{}-{}", prefix, i), ask));
+    if (made) return;
+    ++failures;
+    const MutexLock lock(mu);
+    last = made.error().to_string();
+  });
+  if (failures > 0) return fail(Code::internal, "{} Pods were refused: {}", failures.load(), last);
+  return {};
+}
+
+// Seconds from the first address to the last Pod told Ready.
+Result<double> until_ready(House& house, const std::string& prefix, int count) {
+  const Context context = house.patiently();
+  const Instant begin = house.tasks().now();
+  std::atomic<int> failures{0};
+  on_threads(kWriters, count, [&](int i) {
+    if (!house.client().patch(context, kube::types::kPod,
+                              {"games", fmt::format("{}-{}", prefix, i)}, kube::PatchType::merge,
+                              status_with_ip(i), {.subresource = "status"}))
+      ++failures;
+  });
+  if (failures > 0) return fail(Code::internal, "{} Pods got no address", failures.load());
+  int left = count - 1;
+  while (left >= 0) {
+    const auto pod = house.client().get(context, kube::types::kPod,
+                                        {"games", fmt::format("{}-{}", prefix, left)});
+    if (!pod) return fail(pod.error());
+    if (is_ready(*pod)) {
+      --left;
+    } else if (context.expired()) {
+      return fail(Code::timeout, "{} of {} Pods are not Ready", left + 1, count);
+    } else if (count > 1) {
+      (void)sleep_for(house.tasks(), std::chrono::milliseconds{2}, {});
+    }
+  }
+  return to_seconds(house.tasks().now() - begin);
+}
+
+Result<> remove_rooms(House& house, const std::string& prefix, int count) {
+  on_threads(kWriters, count, [&](int i) {
+    (void)house.client().remove(house.patiently(), kube::types::kPod,
+                                {"games", fmt::format("{}-{}", prefix, i)}, {.grace_seconds = 0});
+  });
+  return {};
+}
+
+Result<std::vector<Line>> ready_one(Environment& environment) {
+  constexpr int kRounds = 30;
+  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
+  if (!edge) return pass(edge);
+  Result<std::unique_ptr<House>> house = embedded_house(environment, **edge);
+  if (!house) return pass(house);
+  if (Result<> made = (*house)->need_pool("rooms", 100); !made) return pass(made);
+  std::vector<double> times;
+  for (int i = 0; i < kRounds; ++i) {
+    const std::string prefix = fmt::format("one{}", i);
+    if (Result<> made = create_rooms_of(**house, prefix, "rooms TCP 8000", 1); !made)
+      return pass(made);
+    Result<double> took = until_ready(**house, prefix, 1);
+    if (!took) return pass(took);
+    times.push_back(*took * 1e3);
+    (void)remove_rooms(**house, prefix, 1);
+  }
+  const auto bare = bare_patches(**house, "rooms", 1, 300);
+  if (!bare) return fail(bare.error());
+  return std::vector<Line>{
+      {"ready-1", "from an address to Ready, one Pod on edge, beside 5 bare writes in a row",
+       percentile(times, 0.5), kWritesAfterAdmission * bare->p50_ms, "ms", "lower"}};
+}
+
+Result<Line> ready_many(House& house, const std::string& name, const std::string& where,
+                        int count) {
+  if (Result<> made = house.need_pool("rooms" + std::to_string(count), count + 100); !made)
+    return pass(made);
+  const std::string pool = "rooms" + std::to_string(count);
+  if (Result<> made = create_rooms_of(house, pool, pool + " TCP 8000", count); !made)
+    return pass(made);
+  Result<double> took = until_ready(house, pool, count);
+  if (!took) return pass(took);
+  const auto bare = bare_patches(house, pool, kWriters, kBareWrites);
+  if (!bare) return fail(bare.error());
+  // The addresses are writes as well.
+  const double bound = count * (kWritesAfterAdmission + 1) / bare->per_second;
+  return Line{
+      name,
+      fmt::format("{} Pods from address to Ready, {}, beside its bare write rate", count, where),
+      *took,
+      bound,
+      "s",
+      "lower"};
+}
+
+Result<std::vector<Line>> ready_thousands(Environment& environment) {
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  if (!house) return pass(house);
+  std::vector<Line> lines;
+  for (const int count : {1000, 10000}) {
+    Result<Line> line =
+        ready_many(**house, fmt::format("ready-{}", count), "embedded server, model driver", count);
+    if (!line) return pass(line);
+    lines.push_back(std::move(*line));
+  }
+  return lines;
+}
+
+Result<std::vector<Line>> ready_real(Environment& environment) {
+  Result<testing::ControlPlane*> cluster = environment.control_plane();
+  if (!cluster) return pass(cluster);
+  Model model;
+  Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path(), model.driver);
+  if (!house) return pass(house);
+  if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
+  Result<Line> line = ready_many(**house, "ready-1000-real", "kube-apiserver, model driver", 1000);
+  if (!line) return pass(line);
+  (void)remove_rooms(**house, "rooms1000", 1000);
+  return std::vector<Line>{std::move(*line)};
+}
+
+// Writes from admission to Ready of one Pod, and none after it.
+Result<double> writes_of_one(House& house, const std::string& name, const std::string& ask) {
+  // What the pool's creation still writes is over by then.
+  (void)sleep_for(house.tasks(), std::chrono::seconds{4}, {});
+  const std::uint64_t before = house.writes();
+  if (Result<> made = create_rooms_of(house, name, ask, 1); !made) return pass(made);
+  Result<double> took = until_ready(house, name, 1);
+  if (!took) return took;
+  (void)sleep_for(house.tasks(), std::chrono::seconds{3}, {});
+  return static_cast<double>(house.writes() - before);
+}
+
+Result<std::vector<Line>> writes_per_pod(Environment& environment) {
+  Model model;
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  if (!house) return pass(house);
+  if (Result<> made = (*house)->need_pool("single", 10); !made) return pass(made);
+  if (Result<> made = (*house)->create_pool("double", 10, "", {"lb-a", "lb-b"}); !made)
+    return pass(made);
+  if (Result<> filled = (*house)->wait_for_pool("double"); !filled) return pass(filled);
+  Result<double> one = writes_of_one(**house, "one", "single TCP 8000");
+  if (!one) return pass(one);
+  Result<double> two = writes_of_one(**house, "two", "double TCP_UDP 8000");
+  if (!two) return pass(two);
+  return std::vector<Line>{
+      {"writes-per-pod", "one port on one load balancer, beside claims + 2 per Listener + 3", *one,
+       1 + 2 * 1 + 3, "writes", "lower"},
+      {"writes-per-pod-tcp-udp", "TCP_UDP on two load balancers, beside the same formula", *two,
+       2 + 2 * 4 + 3, "writes", "lower"}};
+}
+
+double resident_megabytes() {
+  (void)::malloc_trim(0);
+  std::ifstream statm("/proc/self/statm");
+  double size = 0, resident = 0;
+  statm >> size >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE)) / 1e6;
+}
+
+// Reads the list and throws it away.
+Result<double> bare_transfer(House& house) {
+  const Instant begin = house.tasks().now();
+  auto stream = house.client().open(house.patiently(),
+                                    api::listener_kind().type.path("") + "?resourceVersion=0",
+                                    "application/json");
+  if (!stream) return pass(stream);
+  for (;;) {
+    auto chunk = (*stream)->read(house.patiently());
+    if (!chunk) return pass(chunk);
+    if (!*chunk) return to_seconds(house.tasks().now() - begin);
+  }
+}
+
+Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::string& name,
+                                     int listeners) {
+  Model model;
+  double transfer = 0;
+  {
+    Result<std::unique_ptr<House>> house = House::open(kubeconfig, model.driver);
+    if (!house) return pass(house);
+    if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
+    if (Result<> made = (*house)->need_pool("many", listeners); !made) return pass(made);
+    Result<double> took = bare_transfer(**house);
+    if (!took) return pass(took);
+    transfer = *took;
+  }
+  const double before = resident_megabytes();
+  Result<std::unique_ptr<House>> again = House::open(kubeconfig, model.driver);
+  if (!again) return pass(again);
+  const double serving = to_seconds((*again)->took_to_serve());
+  if (Result<> leads = (*again)->wait_until_leading(); !leads) return pass(leads);
+  (void)sleep_for((*again)->tasks(), std::chrono::seconds{3}, {});
+  const auto written = static_cast<double>((*again)->writes());
+  const double memory = resident_megabytes() - before;
+  return std::vector<Line>{
+      {name,
+       fmt::format("restart to serving with {} Listeners, beside the bare transfer of the list",
+                   listeners),
+       serving, transfer, "s", "lower"},
+      {name + "-memory", "resident memory for them, beside 1,000 bytes each", memory,
+       listeners * 1e3 / 1e6, "MB", "lower"},
+      {name + "-writes", "writes in the first seconds when nothing changed, beside one", written, 1,
+       "writes", "lower"}};
+}
+
+Result<std::vector<Line>> restart(Environment& environment) {
+  Result<std::string> kubeconfig = environment.fresh_embedded_server();
+  if (!kubeconfig) return pass(kubeconfig);
+  return restart_on(*kubeconfig, "restart-100k", kRestartListeners);
+}
+
+Result<std::vector<Line>> restart_real(Environment& environment) {
+  Result<testing::ControlPlane*> cluster = environment.control_plane();
+  if (!cluster) return pass(cluster);
+  return restart_on((*cluster)->kubeconfig_path(), "restart-20k-real", kRestartListenersReal);
+}
+
+}  // namespace
+
+std::vector<Bench> pool_benches() {
+  return {
+      {{"admission-p99-100", "admission-p99-4000", "admission-p99-40000",
+        "admission-p99-while-creating"},
+       admission},
+      {{"ready-1"}, ready_one},
+      {{"ready-1000", "ready-10000"}, ready_thousands},
+      {{"ready-1000-real"}, ready_real},
+      {{"writes-per-pod", "writes-per-pod-tcp-udp"}, writes_per_pod},
+      {{"restart-100k", "restart-100k-memory", "restart-100k-writes"}, restart},
+      {{"restart-20k-real", "restart-20k-real-memory", "restart-20k-real-writes"}, restart_real}};
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,102 @@
+// /metrics has what dashboards of bcs-ingress-controller ask for, and workloads are told why their
+// Pods were refused.
+
+#include <gmock/gmock.h>
+
+#include "world.h"
+
+namespace berth {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::string_view kFourRooms = R"(
+apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: crowd, namespace: play}
+spec:
+  replicas: 30
+  selector: {matchLabels: {app: crowd}}
+  template:
+    metadata:
+      labels: {app: crowd}
+      annotations:
+        portpools.networkextension.bkbcs.tencent.com: "true"
+        ports.portpools.networkextension.bkbcs.tencent.com: "room-ports TCP 8000"
+    spec:
+      containers: [{name: a, image: i, ports: [{containerPort: 8000}]}]
+)";
+
+class Metrics : public World {
+ protected:
+  // -1: there is no such series.
+  double value_of(const std::string& series) {
+    const std::string text = "\n" + metrics();
+    const std::size_t at = text.find("\n" + series + " ");
+    return at == std::string::npos ? -1 : std::atof(text.c_str() + at + series.size() + 2);
+  }
+};
+
+TEST_F(Metrics, PoolsAreCountedUnderTheNamesThatDashboardsKnow) {
+  create(example("rooms.yaml"));
+  room_is_ready("play/room-0");
+  room_is_ready("play/room-1");
+  EXPECT_TRUE(eventually(
+      [&] { return value_of(R"(bkbcs_ingressctrl_portbinding_total{status="Ready"})") == 2; }));
+  const std::string labels = R"({itemname="item1",poolkey="room-ports/play",protocol=")";
+  for (const std::string protocol : {"TCP", "UDP"}) {
+    EXPECT_EQ(
+        value_of("bkbcs_ingressctrl_cache_poolitem_portitem_total" + labels + protocol + "\"}"),
+        20);
+    EXPECT_EQ(
+        value_of("bkbcs_ingressctrl_cache_poolitem_portitem_used" + labels + protocol + "\"}"), 2);
+  }
+  EXPECT_GE(value_of("bkbcs_ingressctrl_portpool_bind_latency_seconds_count"), 2);
+  EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_webhook_pod_create{allow="true"})"), 2);
+  EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_listener_total{lbID="edge:play",protocol="UDP",)"
+                     R"(status="Synced",target_group_type="normal"})"),
+            2);
+  EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_controller_info{cloud="edge",version="dev"})"), 1);
+  EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_event_counter{object="portpool",type="add"})"), 1);
+  EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_api_request_total{handler="/mutate-pod-ports",)"
+                     R"(method="mutate",status="ok"})"),
+            2);
+}
+
+TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {
+  create(example("rooms.yaml"));
+  ASSERT_TRUE(pool_is_ready("play", "room-ports"));
+  create(kFourRooms);
+  wire::Value event;
+  EXPECT_TRUE(eventually([&] {
+    for (const wire::Value& one : list(kube::types::kEvent, "play")) {
+      if (wire::string_at(one, "/reason") == "AllocatePortFailed") event = one;
+    }
+    return !event.is_null();
+  }));
+  EXPECT_EQ(wire::string_at(event, "/involvedObject/kind"), "ReplicaSet");
+  EXPECT_THAT(std::string(wire::string_at(event, "/message")), HasSubstr("no free TCP port"));
+  EXPECT_EQ(value_of("bkbcs_ingressctrl_portpool_allocate_failed_gauge"
+                     R"({name="crowd",namespace="play"})"),
+            1);
+  EXPECT_GE(value_of(R"(bkbcs_ingressctrl_webhook_pod_create{allow="false"})"), 1);
+}
+
+TEST_F(Metrics, APoolThatIsGoneIsShownWithoutPorts) {
+  create(example("first-room.yaml"));
+  room_is_ready("games/room-0");
+  const std::string name =
+      "bkbcs_ingressctrl_cache_poolitem_portitem_total"
+      R"({itemname="item1",poolkey="rooms/games",protocol="TCP"})";
+  EXPECT_EQ(value_of(name), 10);
+  ASSERT_TRUE(play_->client().remove(context_, kube::types::kPod, {"games", "room-0"}));
+  ASSERT_TRUE(eventually([&] {
+    return play_->client()
+        .remove(context_, api::port_pool_kind().type, {"games", "rooms"})
+        .has_value();
+  }));
+  EXPECT_TRUE(eventually([&] { return value_of(name) == 0; }));
+}
+
+}  // namespace
+}  // namespace berth

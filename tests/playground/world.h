@@ -1,0 +1,107 @@
+// A fixture: a playground of its own for each test, and what a person would do with it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+
+#include "api/listener.h"
+#include "api/pod_ports.h"
+#include "api/port_pool.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/threads.h"
+#include "net/curl_transport.h"
+#include "playground/playground.h"
+#include "support/scratch_dir.h"
+
+namespace berth {
+
+using namespace std::chrono_literals;
+
+class World : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    set_log_level(LogLevel::error);
+    auto dir = testing::ScratchDir::create("berth-world");
+    ASSERT_TRUE(dir) << dir.error();
+    dir_.emplace(std::move(*dir));
+    start({});
+  }
+
+  void start(playground::Options options) {
+    play_.reset();
+    options.kubeconfig_path = (dir_->path() / "kubeconfig").string();
+    auto play = playground::Playground::start(context_, std::move(options));
+    ASSERT_TRUE(play) << play.error().to_string();
+    play_ = std::move(*play);
+  }
+
+  static std::string example(const std::string& name) {
+    const char* source = std::getenv("BERTH_SOURCE_DIR");
+    const auto path = std::filesystem::path(source ? source : ".") / "examples" / name;
+    return read_file(path.string(), 256u << 10).value_or("");
+  }
+
+  void create(std::string_view yaml) {
+    const Result<> made = play_->create(context_.within(20s), yaml);
+    EXPECT_TRUE(made) << made.error().to_string();
+  }
+  // The refusal; empty when it was let in.
+  std::string refused(std::string_view yaml) {
+    const Result<> made = play_->create(context_.within(20s), yaml);
+    return made ? std::string() : made.error().to_string();
+  }
+
+  wire::Value get(const kube::ResourceType& type, const std::string& ns, const std::string& name) {
+    Result<wire::Value> found = play_->client().get(context_.within(10s), type, {ns, name});
+    return found ? std::move(*found) : wire::Value();
+  }
+  std::vector<wire::Value> list(const kube::ResourceType& type, const std::string& ns = {}) {
+    Result<kube::ListPage> page = play_->client().list_all(context_.within(10s), type, {.ns = ns});
+    EXPECT_TRUE(page) << page.error().to_string();
+    return page ? std::move(page->items) : std::vector<wire::Value>{};
+  }
+  void merge(const kube::ResourceType& type, const kube::ObjectKey& key, std::string_view json) {
+    Result<wire::Value> done = play_->client().patch(
+        context_.within(10s), type, key, kube::PatchType::merge, wire::parse_json(json).value());
+    EXPECT_TRUE(done) << done.error().to_string();
+  }
+
+  template <class Condition>
+  bool eventually(Condition condition, Duration timeout = 20s) {
+    const Context patience = context_.within(timeout);
+    while (!condition()) {
+      if (patience.expired() || !sleep_for(tasks_, 20ms, {})) return false;
+    }
+    return true;
+  }
+  bool pool_is_ready(const std::string& ns, const std::string& name) {
+    return eventually([&] {
+      return wire::string_at(get(api::port_pool_kind().type, ns, name), "/status/status") ==
+             "Ready";
+    });
+  }
+  void room_is_ready(const std::string& pod) {
+    const auto room = play_->wait_for_room(context_.within(20s), pod);
+    EXPECT_TRUE(room) << pod << ": " << room.error().to_string();
+  }
+
+  std::string metrics() {
+    net::CurlTransport transport;
+    const auto answer =
+        transport.call(context_.within(10s), {.url = play_->ops_url() + "/metrics"});
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return answer ? answer->body : std::string();
+  }
+
+  ThreadTasks tasks_;
+  const Context context_{.tasks = tasks_};
+  std::optional<testing::ScratchDir> dir_;
+  std::unique_ptr<playground::Playground> play_;
+};
+
+}  // namespace berth
