@@ -1,0 +1,90 @@
+// A real control plane with replicas of `berth controller` beside it, as a cluster has them: they
+// share one address, to which the API server sends its webhooks, and elect a leader. Some can be
+// killed or held at any moment.
+//
+// Owned by a test suite; for the suite's own thread, which must outlive it. The client and `create`
+// may be used by tasks.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/threads.h"
+#include "kube/client/client.h"
+#include "net/curl_transport.h"
+#include "support/control_plane.h"
+#include "support/eventually.h"
+
+namespace berth {
+
+struct BerthClusterOptions {
+  std::size_t replicas = 2;
+  std::vector<std::string> api_server_args{};
+  // Short, so that tests see a port change hands and a leader follow another.
+  std::vector<std::string> controller_args{"--quarantine-seconds=0.5", "--lease-seconds=12",
+                                           "--renew-deadline-seconds=9", "--lease-retry-seconds=1"};
+};
+
+class BerthCluster {
+ public:
+  // Returns when the server calls the webhooks and a replica leads. The error says what went wrong.
+  static Result<std::unique_ptr<BerthCluster>> start(BerthClusterOptions options = {});
+  ~BerthCluster();
+
+  testing::ControlPlane& plane() { return *plane_; }
+  kube::Client& client() { return *client_; }
+  Tasks& tasks() { return tasks_; }
+  Context context() { return Context{.tasks = tasks_}; }
+
+  // Replicas are numbered as they are started; numbers are not used again.
+  std::size_t start_replica();
+  // Whether it serves webhooks by now: its caches are there.
+  bool wait_until_ready(std::size_t number);
+  void kill_replica(std::size_t number);  // SIGKILL
+  void hold_replica(std::size_t number);  // SIGSTOP
+  void resume_replica(std::size_t number);
+  // The one that holds the lease and runs.
+  std::optional<std::size_t> leader();
+  std::size_t wait_for_leader();
+  // Kills the leader and starts another replica in its place.
+  void replace_leader();
+  // Starts another replica for each that ended by itself, as one that loses its lease does: a
+  // Deployment would, too.
+  void tend();
+  // Everything that the replicas wrote; for messages of failures.
+  std::string logs() const;
+
+  // A namespace whose Pods may use port pools, ready for Pods. Returns its name.
+  std::string make_namespace(const std::string& name);
+  // What the server says to the creation of an object.
+  Result<wire::Value> create(const wire::Value& object, bool dry_run = false);
+  Result<wire::Value> get(const kube::ResourceType& type, const std::string& ns,
+                          const std::string& name);
+  std::vector<wire::Value> list(const kube::ResourceType& type, const std::string& ns,
+                                const std::string& labels = "");
+  Result<wire::Value> merge(const kube::ResourceType& type, const std::string& ns,
+                            const std::string& name, const wire::Value& patch);
+  Result<> remove(const kube::ResourceType& type, const std::string& ns, const std::string& name);
+
+ private:
+  struct Replica {
+    testing::Process process;
+    std::filesystem::path log;
+    bool given_up = false;
+  };
+  BerthCluster() = default;
+  bool server_calls_us();
+
+  BerthClusterOptions options_;
+  ThreadTasks tasks_;
+  net::CurlTransport transport_;
+  std::unique_ptr<testing::ControlPlane> plane_;
+  std::optional<testing::ReservedPort> webhook_port_;
+  std::unique_ptr<kube::Client> client_;
+  std::deque<Replica> replicas_;
+};
+
+}  // namespace berth
