@@ -101,11 +101,14 @@ std::vector<std::uint32_t> SlotTable::order_for(std::span<const model::Protocol>
   std::vector<std::uint32_t> order(items_.size());
   std::iota(order.begin(), order.end(), 0u);
   if (policy_ == Policy::in_order) return order;
-  std::ranges::stable_sort(order, std::ranges::greater{}, [&](std::uint32_t item) {
+  const auto left_in = [&](std::uint32_t item) {
     std::uint32_t left = items_[item].slots;
     for (const model::Protocol protocol : protocols)
       left = std::min(left, lane(item, protocol).usage.free);
     return left;
+  };
+  std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(left_in(b), a) < std::pair(left_in(a), b);
   });
   return order;
 }
