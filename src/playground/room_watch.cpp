@@ -43,6 +43,7 @@ Result<> RoomWatch::start(const Context& context) {
 }
 
 void RoomWatch::note(const kube::Change<kube::Pod>& change) {
+  const Instant now = tasks_.now();
   const MutexLock lock(mu_);
   const kube::Pod& pod = change.object();
   if (!change.after) {
@@ -50,9 +51,9 @@ void RoomWatch::note(const kube::Change<kube::Pod>& change) {
     return;
   }
   Wait& wait = waits_[pod.meta.uid];
-  if (!change.before && !change.initial) wait.created = tasks_.now();
+  if (!change.before && !change.initial) wait.created = now;
   const bool ready = kube::get(pod.meta.annotations, api::kBindStatusAnnotation) == api::kReady;
-  if (ready && !wait.ready) wait.ready = tasks_.now();
+  if (ready && !wait.ready) wait.ready = now;
 }
 
 std::optional<Duration> RoomWatch::took(const std::string& pod_uid) const {

@@ -1,0 +1,71 @@
+// Every file of examples/ works on a playground: pools become Ready, and every Pod that asks for
+// ports has them.
+
+#include <gmock/gmock.h>
+
+#include "../playground/world.h"
+#include "api/host_ports.h"
+
+namespace berth {
+namespace {
+
+class Examples : public World {
+ protected:
+  static std::vector<std::string> files() {
+    const char* source = std::getenv("BERTH_SOURCE_DIR");
+    std::vector<std::string> names;
+    for (const auto& file : std::filesystem::directory_iterator(
+             std::filesystem::path(source ? source : ".") / "examples"))
+      names.push_back(file.path().filename());
+    std::ranges::sort(names);
+    // Others need its namespace and its pool.
+    std::ranges::partition(names, [](const auto& name) { return name == "first-room.yaml"; });
+    return names;
+  }
+  static std::string annotation(const wire::Value& pod, std::string_view key) {
+    return std::string(
+        wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key)));
+  }
+  bool all_have_ports(std::size_t at_least) {
+    std::size_t found = 0;
+    for (const wire::Value& pod : list(kube::types::kPod)) {
+      if (annotation(pod, api::kPortPoolsAnnotation).empty()) continue;
+      if (annotation(pod, api::kBindStatusAnnotation) != "Ready") return false;
+      ++found;
+    }
+    return found >= at_least;
+  }
+};
+
+TEST_F(Examples, AllOfThemWorkSideBySide) {
+  ASSERT_GE(files().size(), 7u);
+  for (const std::string& file : files()) create(example(file));
+  for (const auto& [ns, pool] : std::vector<std::pair<std::string, std::string>>{
+           {"games", "rooms"}, {"play", "room-ports"}, {"meetings", "media"}, {"carriers", "both"}})
+    EXPECT_TRUE(pool_is_ready(ns, pool)) << ns << "/" << pool;
+  // One of first-room, two of arena, three of lobby, two of rooms, two of segments, one of
+  // two-carriers.
+  EXPECT_TRUE(eventually([&] { return all_have_ports(11); }, 120s));
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::count_if(list(kube::types::kPod, "default"), [](const wire::Value& pod) {
+             return !wire::string_at(pod, "/spec/containers/0/ports/0/name").empty() ||
+                    wire::int_at(pod, "/spec/containers/0/ports/0/hostPort").value_or(0) > 0;
+           }) == 3;
+  })) << "host-ports.yaml has three relays";
+
+  const wire::Value hall = get(kube::types::kPod, "carriers", "hall");
+  const auto entries = api::decode_pool_bindings(annotation(hall, api::kPoolBindingsAnnotation));
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ(entries->front().load_balancer_ids.size(), 2u);
+  EXPECT_EQ(entries->back().pool_item_name, "north") << "the alias loadBalancerID was understood";
+  for (const wire::Value& pod : list(kube::types::kPod, "meetings")) {
+    const auto media = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
+    ASSERT_TRUE(media);
+    EXPECT_EQ(media->front().end_port, media->front().start_port + 4);
+    EXPECT_EQ(media->front().external, "zone-a");
+  }
+}
+
+}  // namespace
+}  // namespace berth

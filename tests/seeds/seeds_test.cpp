@@ -1,0 +1,331 @@
+// The YAML that users of bcs-ingress-controller know works as it is printed. Every block of the
+// page has a row that says what is done with it; a fresh playground for each story.
+
+#include <gmock/gmock.h>
+
+#include "../playground/world.h"
+#include "seed_page.h"
+#include "wire/yaml.h"
+
+namespace berth {
+namespace {
+
+using wire::Array;
+using wire::Value;
+
+enum class Use : std::uint8_t {
+  applied,    // as it is printed
+  completed,  // with distinct values for placeholders, or with fewer ports
+  compared,   // it shows a result
+  left        // not applied
+};
+
+struct Row {
+  int block;  // from 1 on, in the order of the page
+  Use use;
+  const char* why;
+};
+
+constexpr const char* kIngress = "kind Ingress is of a floor that is not built yet";
+constexpr const char* kCommand = "a command: the stories do what it says";
+constexpr const char* kDrawing = "a drawing";
+
+const std::vector<Row> kRows{
+    {1, Use::left, "credentials of a cloud"},
+    {2, Use::applied, ""},
+    {3, Use::applied, ""},
+    {4, Use::left, kCommand},
+    {5, Use::left, kIngress},
+    {6, Use::left, kIngress},
+    {7, Use::left, kIngress},
+    {8, Use::applied, ""},
+    {9, Use::left, kCommand},
+    {10, Use::left, kCommand},
+    {11, Use::left, "the shape of the annotations of block 12"},
+    {12, Use::applied, ""},
+    {13, Use::left, kCommand},
+    {14, Use::left, kDrawing},
+    {15, Use::left, kIngress},
+    {16, Use::left, kDrawing},
+    {17, Use::left, kIngress},
+    {18, Use::left, "a fragment: its lines are dots"},
+    {19, Use::left, kDrawing},
+    {20, Use::left, kIngress},
+    {21, Use::left, kDrawing},
+    {22, Use::left, kIngress},
+    {23, Use::left, kIngress},
+    {24, Use::left, "the annotations of block 25"},
+    {25, Use::applied, ""},
+    {26, Use::compared, "what becomes of block 25; its labels lie one level too deep"},
+    {27, Use::left, kDrawing},
+    {28, Use::left, kIngress},
+    {29, Use::left, kIngress},
+    {30, Use::left, "a fragment of an Ingress"},
+    {31, Use::applied, ""},
+    {32, Use::compared, "what becomes of block 31"},
+    {33, Use::left, kCommand},
+    {34, Use::applied, ""},
+    {35, Use::compared, "what becomes of block 34"},
+    {36, Use::left, "the annotations of block 35 as a file; docs/playground.md reads one"},
+    {37, Use::left, kCommand},
+    {38, Use::completed, "20 ports for each item instead of 1,000"},
+    {39, Use::completed, "20 ports instead of 1,000"},
+    {40, Use::completed, "each form of the annotation by itself"},
+    {41, Use::applied, ""},
+    {42, Use::compared, "what becomes of a Pod with block 41"},
+    {43, Use::applied, ""},
+    {44, Use::compared, "what becomes of a Pod with block 43"},
+    {45, Use::left, kIngress},
+    {46, Use::completed, "placeholders of two regions become distinct ids"},
+    {47, Use::left, kIngress},
+    {48, Use::left, kCommand},
+    {49, Use::left, kCommand},
+    {50, Use::left, "a fragment without containers"},
+};
+
+constexpr std::size_t kMaxPage = 1u << 20;
+
+std::string find_seed() {
+  const char* folder = std::getenv("BERTH_SEEDS_DIR");
+  const char* source = std::getenv("BERTH_SOURCE_DIR");
+  const std::filesystem::path path =
+      folder ? std::filesystem::path(folder)
+             : std::filesystem::path(source ? source : ".") / "../shared/seeds";
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(path, error)) {
+    if (file.path().filename().string().starts_with("001")) return file.path();
+  }
+  return {};
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+    text.replace(at, from.size(), to);
+}
+
+class Seeds : public World {
+ protected:
+  void SetUp() override {
+    const std::string file = find_seed();
+    if (file.empty()) GTEST_SKIP() << "no ../shared/seeds beside the sources";
+    blocks_ = blocks_of(read_file(file, kMaxPage).value());
+    World::SetUp();
+  }
+
+  std::string block(int number) const {
+    return blocks_.size() < static_cast<std::size_t>(number)
+               ? std::string()
+               : blocks_[static_cast<std::size_t>(number) - 1].text;
+  }
+  void make_namespace(const std::string& name) {
+    create(
+        fmt::format("apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {}\n  labels: "
+                    "{{bcs-ingress-controller-inject: \"true\"}}\n",
+                    name));
+  }
+  static std::string annotation(const Value& pod, std::string_view key) {
+    return std::string(
+        wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key)));
+  }
+  // The Pod of that namespace whose ports lead to it.
+  Value ready_pod(const std::string& ns, const std::string& prefix) {
+    Value found;
+    EXPECT_TRUE(eventually([&] {
+      for (const Value& pod : list(kube::types::kPod, ns)) {
+        if (wire::string_at(pod, "/metadata/name").starts_with(prefix) &&
+            annotation(pod, api::kBindStatusAnnotation) == "Ready")
+          found = pod;
+      }
+      return !found.is_null();
+    })) << prefix;
+    return found;
+  }
+  static std::string variable(const Value& pod, std::string_view name) {
+    const Array* env = wire::array_at(pod, "/spec/containers/0/env");
+    for (const Value& one : env ? *env : Array{})
+      if (wire::string_at(one, "/name") == name) return std::string(wire::string_at(one, "/value"));
+    return {};
+  }
+
+  // The bindings that a block shows, which is JSON with remarks in it.
+  static Value shown_bindings(const std::string& text) {
+    const std::size_t begin = text.find("'[") + 1;
+    std::string json = text.substr(begin, text.find("]'", begin) + 1 - begin);
+    for (std::size_t at = 0; (at = json.find('#', at)) != std::string::npos;)
+      json.erase(at, json.find('\n', at) - at);
+    const auto value = wire::parse_json(json);
+    EXPECT_TRUE(value) << json;
+    return value.value_or(Value());
+  }
+  // Every field that is shown is there and the same, but for addresses and names of the cloud.
+  static void expect_shown(const Value& pod, const Value& shown) {
+    const auto told = wire::parse_json(annotation(pod, api::kPoolBindingsAnnotation));
+    ASSERT_TRUE(told);
+    ASSERT_TRUE(told->is_array() && shown.is_array());
+    ASSERT_EQ(told->get_array().size(), shown.get_array().size());
+    const auto& is = told->get_array()[0].get_object();
+    for (const auto& field : shown.get_array()[0].get_object()) {
+      const Value* const found = is.if_contains(field.key());
+      ASSERT_TRUE(found) << field.key();
+      if (field.key() != "poolItemLoadBalancers") {
+        EXPECT_EQ(*found, field.value()) << field.key();
+      }
+    }
+    EXPECT_EQ(wire::string_at(*told, "/0/poolItemLoadBalancers/0/loadbalancerID"),
+              wire::string_at(shown, "/0/poolItemLoadBalancers/0/loadbalancerID"));
+    EXPECT_FALSE(wire::string_at(*told, "/0/poolItemLoadBalancers/0/ips/0").empty());
+  }
+
+  std::vector<SeedBlock> blocks_;
+};
+
+TEST_F(Seeds, EveryBlockOfThePageHasARow) {
+  ASSERT_EQ(blocks_.size(), kRows.size());
+  for (std::size_t i = 0; i < kRows.size(); ++i) {
+    EXPECT_EQ(kRows[i].block, static_cast<int>(i) + 1);
+    const bool ingress = blocks_[i].text.find("kind: Ingress") != std::string::npos;
+    EXPECT_EQ(kRows[i].why == std::string(kIngress), ingress) << "block " << i + 1;
+    const bool used = kRows[i].use != Use::left;
+    EXPECT_TRUE(!used || blocks_[i].fence == "yaml") << "block " << i + 1;
+  }
+}
+
+TEST_F(Seeds, TheQuickStartGivesTheNewDeploymentAPort) {
+  create(block(2));
+  create(block(3));
+  create(block(8));
+  ASSERT_TRUE(pool_is_ready("ingress-test", "pool1"));
+  merge(kube::types::kNamespace, {"", "ingress-test"},
+        R"({"metadata":{"labels":{"bcs-ingress-controller-inject":"true"}}})");
+  create(block(12));
+  const Value pod = ready_pod("ingress-test", "nginx-portpool-");
+  const auto entries = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation));
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_EQ(entries->front().start_port, 31000);
+  EXPECT_EQ(entries->front().rs_start_port, 80);
+  EXPECT_EQ(variable(pod, "BCS_PORTPOOL_PORT_VIPLIST_TCP_80"),
+            api::public_address(entries->front()));
+  // The workloads of the page run beside it, without ports.
+  EXPECT_TRUE(eventually([&] {
+    return wire::int_at(get(kube::types::kStatefulSet, "ingress-test", "nginx-sts"),
+                        "/status/readyReplicas") == 3;
+  }));
+}
+
+TEST_F(Seeds, RandomHostPortsLookAsShown) {
+  create(block(25));
+  std::vector<Value> pods;
+  ASSERT_TRUE(eventually([&] {
+    pods = list(kube::types::kPod, "default");
+    return pods.size() == 3;
+  }));
+  const auto shown = wire::parse_yaml(block(26));
+  ASSERT_TRUE(shown) << shown.error().to_string();
+  for (const Value& pod : pods) {
+    const auto port = wire::int_at(pod, "/spec/containers/0/ports/0/hostPort").value_or(0);
+    EXPECT_GT(port, 0);
+    EXPECT_GT(wire::int_at(pod, "/spec/containers/0/ports/1/hostPort").value_or(0), 0);
+    const std::string label = fmt::format("{}.randhostport.webhook.bkbcs.tencent.com", port);
+    EXPECT_EQ(wire::string_at(pod, "/metadata/labels/" + label), std::to_string(port));
+    EXPECT_EQ(variable(pod, "BCS_RANDHOSTPORT_FOR_CONTAINER_PORT_8080"), std::to_string(port));
+    const Array* wanted = wire::array_at(*shown, "/spec/containers/0/env");
+    const Array* env = wire::array_at(pod, "/spec/containers/0/env");
+    ASSERT_TRUE(wanted && env);
+    for (const Value& one : *wanted) {
+      const bool found = std::ranges::any_of(*env, [&](const Value& other) {
+        return wire::string_at(other, "/name") == wire::string_at(one, "/name") &&
+               wire::string_at(other, "/valueFrom/fieldRef/fieldPath") ==
+                   wire::string_at(one, "/valueFrom/fieldRef/fieldPath");
+      });
+      EXPECT_TRUE(found) << wire::string_at(one, "/name");
+    }
+    const char* terms =
+        "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
+    ASSERT_TRUE(wire::array_at(pod, terms) && wire::array_at(*shown, terms));
+    EXPECT_EQ(wire::array_at(pod, terms)->size(), wire::array_at(*shown, terms)->size());
+  }
+}
+
+TEST_F(Seeds, APodOfThePoolIsToldWhatThePageShows) {
+  make_namespace("test");
+  create(block(31));
+  ASSERT_TRUE(pool_is_ready("test", "test-pool1"));
+  const Value pool = get(api::port_pool_kind().type, "test", "test-pool1");
+  const auto shown = wire::parse_yaml(block(32));
+  ASSERT_TRUE(shown) << shown.error().to_string();
+  for (const char* field : {"itemName", "message", "status", "startPort", "endPort"}) {
+    const std::string at = std::string("/status/poolItems/0/") + field;
+    const Value* is = wire::find(pool, at);
+    const Value* wanted = wire::find(*shown, at);
+    ASSERT_TRUE(is && wanted) << field;
+    EXPECT_EQ(*is, *wanted) << field;
+  }
+  EXPECT_EQ(wire::string_at(pool, "/metadata/finalizers/0"),
+            wire::string_at(*shown, "/metadata/finalizers/0"));
+  create(block(34));
+  const Value pod = ready_pod("test", "nginx-");
+  expect_shown(pod, shown_bindings(block(35)));
+  EXPECT_TRUE(variable(pod, "BCS_PORTPOOL_PORT_VIPLIST_TCP_80").ends_with(":31000"));
+}
+
+TEST_F(Seeds, BothSpellingsOfLoadBalancersAreUnderstood) {
+  std::string yaml = block(38);
+  replace_all(yaml, "endPort: 31000", "endPort: 30020");
+  create(yaml);
+  EXPECT_TRUE(pool_is_ready("default", "portpool-example1"));
+  const Value pool = get(api::port_pool_kind().type, "default", "portpool-example1");
+  EXPECT_EQ(wire::string_at(pool, "/status/poolItems/1/loadBalancerIDs/0"), "lb-test3");
+}
+
+TEST_F(Seeds, SegmentsAsDeclared) {
+  std::string yaml = block(39);
+  replace_all(yaml, "endPort: 31000", "endPort: 30020");
+  create(yaml);
+  EXPECT_TRUE(pool_is_ready("default", "portpool-example1"));
+}
+
+TEST_F(Seeds, APodGetsASegmentAsShown) {
+  make_namespace("test");
+  create(block(41));
+  ASSERT_TRUE(pool_is_ready("test", "test-pool1"));
+  create(block(34));
+  expect_shown(ready_pod("test", "nginx-"), shown_bindings(block(42)));
+}
+
+TEST_F(Seeds, AFieldOfOnesOwnIsPassedOnAsShown) {
+  make_namespace("test");
+  create(block(43));
+  ASSERT_TRUE(pool_is_ready("test", "test-pool1"));
+  create(block(34));
+  expect_shown(ready_pod("test", "nginx-"), shown_bindings(block(44)));
+}
+
+TEST_F(Seeds, APoolOfTwoRegions) {
+  make_namespace("ingress");
+  std::string yaml = block(46);
+  replace_all(yaml, "ap-chongqing:lb-xxxxxxxx", "ap-chongqing:lb-first");
+  replace_all(yaml, "ap-shanghai:lb-xxxxxxxx", "ap-shanghai:lb-second");
+  create(yaml);
+  EXPECT_TRUE(pool_is_ready("ingress", "test-pool1"));
+}
+
+TEST_F(Seeds, EveryFormOfTheAnnotationIsUnderstood) {
+  const std::string key = std::string(api::kPortsAnnotation) + ":";
+  const std::string text = block(40);
+  int forms = 0;
+  for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; ++forms) {
+    const std::size_t next = text.find(key, at + 1);
+    const auto form = wire::parse_yaml(text.substr(at, next - at));
+    ASSERT_TRUE(form) << form.error().to_string();
+    const std::string value(
+        wire::string_at(*form, "/" + wire::escape_pointer_step(api::kPortsAnnotation)));
+    const auto requests = api::parse_port_requests(value, "default");
+    EXPECT_TRUE(requests) << value << ": " << requests.error().to_string();
+    at += key.size();
+  }
+  EXPECT_EQ(forms, 8);
+}
+
+}  // namespace
+}  // namespace berth
