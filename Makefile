@@ -32,6 +32,17 @@ test: setup ## build and run all tests
 	@$(STAGE) build-dev ninja -C build/dev -j $(JOBS)
 	@$(STAGE) test-dev ctest --test-dir build/dev --output-on-failure -j $(JOBS)
 
+test-planted: setup ## planted defects, which the simulation must find one by one
+	@$(STAGE) configure cmake --preset dev --log-level=WARNING
+	@$(STAGE) build-planted ninja -C build/dev -j $(JOBS) planted_test
+	@$(STAGE) test-planted build/dev/tests/scenarios/planted_test
+
+test-faults: setup ## port pools under faults for 120 CPU seconds (BERTH_SCENARIO_SECONDS), and every write crashed
+	@$(STAGE) configure cmake --preset dev --log-level=WARNING
+	@$(STAGE) build-faults ninja -C build/dev -j $(JOBS) port_pool_scenarios_test
+	@BERTH_SCENARIO_SECONDS=$${BERTH_SCENARIO_SECONDS:-120} $(STAGE) test-faults \
+	  build/dev/tests/scenarios/port_pool_scenarios_test --gtest_also_run_disabled_tests
+
 sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
 	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
 	@$(STAGE) build-asan ninja -C build/asan -j $(JOBS) tests_unit tests_component
@@ -53,4 +64,4 @@ lint: setup ## formatting, layers, naming rules, clang-tidy on what changed
 clean: ## remove build results
 	@rm -rf build
 
-.PHONY: help setup build run demo test sanitize bench lint clean
+.PHONY: help setup build run demo test test-planted test-faults sanitize bench lint clean

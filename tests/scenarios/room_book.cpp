@@ -4,20 +4,60 @@
 #include <boost/json.hpp>
 
 #include "api/decode.h"
-#include "claims/slot.h"
+#include "api/go_duration.h"
 
 namespace berth::scenario {
 namespace {
 
 using wire::Value;
 
+// The server's clock has whole seconds in some places, and a look at it takes a moment.
+constexpr Duration kSlack = std::chrono::seconds{1};
+
 std::string_view annotation(const Value& pod, std::string_view key) {
   return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
 }
 
+// Entries that an annotation asks for: TCP_UDP are two.
+std::size_t entries_of(std::string_view request) {
+  const auto asked = api::parse_port_requests(request, "games");
+  if (!asked) return 0;
+  std::size_t count = 0;
+  for (const api::PortRequest& one : *asked)
+    count += std::max<std::size_t>(one.protocols.size(), 1);
+  return count;
+}
+
+template <class Body>
+bool has_item(const Value& pod, std::string_view list, Body fits) {
+  const wire::Array* items = wire::array_at(pod, list);
+  return items && std::ranges::any_of(*items, fits);
+}
+
+bool has_gate(const Value& pod) {
+  return has_item(pod, "/spec/readinessGates", [](const Value& gate) {
+    return wire::string_at(gate, "/conditionType") == api::kPortsReadyCondition;
+  });
+}
+
+bool is_gate_open(const Value& pod) {
+  return has_item(pod, "/status/conditions", [](const Value& condition) {
+    return wire::string_at(condition, "/type") == api::kPortsReadyCondition &&
+           wire::string_at(condition, "/status") == "True";
+  });
+}
+
+std::vector<std::string> ports_shown(const Room& room) {
+  std::vector<std::string> out;
+  for (const api::PortBindingItem& binding : room.bindings)
+    out.push_back(fmt::format("{}/{}/{}/{}", binding.pool_name, binding.pool_item_name,
+                              binding.protocol, binding.start_port));
+  return out;
+}
+
 }  // namespace
 
-std::vector<RoomBook::Place> RoomBook::places_of(const api::PortBindingItem& binding) {
+std::vector<Place> places_of(const api::PortBindingItem& binding) {
   std::vector<Place> out;
   for (const std::string& id : binding.load_balancer_ids) {
     if (const auto lb = model::parse_load_balancer(id, {})) {
@@ -28,19 +68,11 @@ std::vector<RoomBook::Place> RoomBook::places_of(const api::PortBindingItem& bin
   return out;
 }
 
-std::string RoomBook::shown(const Place& place) {
-  return fmt::format("{} {} {}", model::to_string(place.lb), model::to_string(place.protocol),
-                     place.port);
-}
-
-RoomBook::RoomBook(world::World& world) : world_(world) {
+RoomBook::RoomBook(world::World& world, Duration quarantine)
+    : world_(world), quarantine_(quarantine), ledger_(world) {
   observing_ = world.cluster().desk().observe(
       [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
-  world.provider().observe([this](const sim::lb::Change&) {
-    for (const auto& [uid, room] : rooms_) {
-      if (room.ready && !room.ended) check_reached(room);
-    }
-  });
+  world.provider().observe([this](const sim::lb::Change& change) { see_change(change); });
 }
 
 RoomBook::~RoomBook() { world_.provider().observe({}); }
@@ -50,12 +82,16 @@ void RoomBook::check_leaders() {
   if (leaders > 1) world_.kernel().fail(fmt::format("{} replicas lead", leaders));
 }
 
-RoomBook::Room RoomBook::read(const Value& pod) {
+Room RoomBook::read(const Value& pod) {
   Room room{.name = std::string(wire::string_at(pod, "/metadata/name")),
             .ip = std::string(wire::string_at(pod, "/status/podIP")),
+            .request = std::string(annotation(pod, api::kPortsAnnotation)),
+            .keep = api::parse_go_duration(annotation(pod, api::kKeepDurationAnnotation))
+                        .value_or(Duration::zero()),
+            .has_gate = has_gate(pod),
+            .gate_open = is_gate_open(pod),
             .ready = annotation(pod, api::kBindStatusAnnotation) == "Ready"};
-  if (const auto asked = api::parse_port_requests(annotation(pod, api::kPortsAnnotation), "games"))
-    room.asked_for = asked->size();
+  room.asked_for = entries_of(room.request);
   if (auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation)))
     room.bindings = std::move(*bindings);
   room.leaving = !wire::string_at(pod, "/metadata/deletionTimestamp").empty();
@@ -65,26 +101,60 @@ RoomBook::Room RoomBook::read(const Value& pod) {
 }
 
 void RoomBook::see(const net::Request& request, const net::Reply& reply) {
-  if (request.method == "GET" || reply.status >= 300) return;
-  if (request.url.find("/pods") == std::string::npos) return;
-  const Result<Value> pod = wire::parse_json(reply.body);
-  if (!pod || wire::string_at(*pod, "/kind") != "Pod") return;
-  const std::string uid(wire::string_at(*pod, "/metadata/uid"));
+  if (request.method == "GET" || reply.status >= 300 ||
+      request.url.find("dryRun") != std::string::npos)
+    return;
+  const Result<Value> object = wire::parse_json(reply.body);
+  if (!object) return;
+  ledger_.see(request, *object);
+  if (wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);
+}
+
+void RoomBook::see_pod(const net::Request& request, const Value& pod) {
+  const std::string uid(wire::string_at(pod, "/metadata/uid"));
   const bool gone = request.method == "DELETE" &&
-                    wire::int_at(*pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0;
-  const bool was_ready = rooms_.contains(uid) && rooms_[uid].ready;
+                    wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0;
+  const auto known = rooms_.find(uid);
+  const bool is_new = known == rooms_.end();
+  const Room before = is_new ? Room{} : known->second;
   if (gone) {
+    if (!is_new && !before.ended) note_end(before);
     rooms_.erase(uid);
     return;
   }
-  const Room& room = rooms_[uid] = read(*pod);
+  const Room& room = rooms_[uid] = read(pod);
   if (room.bindings.size() != room.asked_for) {
     world_.kernel().fail(fmt::format("{} asked for {} ports and was told of {}", room.name,
                                      room.asked_for, room.bindings.size()));
   }
-  if (!room.ended) check_alone(uid, room);
+  if (is_new) check_new(uid, room);
+  if (!before.ended && room.ended) note_end(room);
   if (room.ready && !room.ended) check_reached(room);
-  if (room.ready && !was_ready) ++ever_ready_;
+  if (room.ready && !before.ready) ++ever_ready_;
+}
+
+void RoomBook::see_change(const sim::lb::Change& change) {
+  for (const auto& [uid, room] : rooms_) {
+    if (room.ready && !room.ended) check_reached(room);
+  }
+  const bool led = change.before && !change.before->spec.targets.empty();
+  const bool leads = change.after && !change.after->spec.targets.empty();
+  if (!led || leads) return;
+  const model::ListenerSpec& spec = change.before->spec;
+  last_use_[{change.lb, spec.protocol, spec.ports.first}].cleared = world_.kernel().now();
+}
+
+void RoomBook::note_end(const Room& room) {
+  past_[room.name] = {room, world_.kernel().now()};
+  for (const api::PortBindingItem& binding : room.bindings)
+    for (const Place& place : places_of(binding)) last_use_[place].name = room.name;
+}
+
+void RoomBook::check_new(const std::string& uid, const Room& room) {
+  check_alone(uid, room);
+  for (const api::PortBindingItem& binding : room.bindings)
+    for (const Place& place : places_of(binding)) check_rested(room, place);
+  check_came_back(room);
 }
 
 void RoomBook::check_alone(const std::string& uid, const Room& room) {
@@ -97,6 +167,38 @@ void RoomBook::check_alone(const std::string& uid, const Room& room) {
       }
     }
   }
+}
+
+// Players of the last owner must not meet a stranger.
+void RoomBook::check_rested(const Room& room, const Place& place) {
+  const auto it = last_use_.find(place);
+  const bool returns = it != last_use_.end() && it->second.name == room.name;
+  if (returns) return;
+  const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
+  if (listener && !listener->spec.targets.empty()) {
+    world_.kernel().fail(fmt::format("{} was given port {}, which still leads to {}", room.name,
+                                     shown(place), listener->spec.targets.front().target.ip));
+  }
+  if (it == last_use_.end() || it->second.name.empty() || it->second.cleared == Instant{}) return;
+  const Duration rested = world_.kernel().now() - it->second.cleared;
+  if (rested < quarantine_) {
+    world_.kernel().fail(fmt::format("{} was given port {} {:.1f} s after {} had it", room.name,
+                                     shown(place), to_seconds(rested), it->second.name));
+  }
+}
+
+void RoomBook::check_came_back(const Room& room) {
+  const auto it = past_.find(room.name);
+  if (it == past_.end()) return;
+  const Room& former = it->second.room;
+  const bool kept = former.keep > Duration::zero() && former.ready &&
+                    former.request == room.request && former.keep == room.keep;
+  if (!kept || world_.kernel().now() - it->second.since > former.keep - kSlack) return;
+  ++came_back_;
+  if (ports_shown(former) == ports_shown(room)) return;
+  world_.kernel().fail(fmt::format("{} keeps {} and was given {}", room.name,
+                                   fmt::join(ports_shown(former), ", "),
+                                   fmt::join(ports_shown(room), ", ")));
 }
 
 bool RoomBook::has(const Room& room, const Place& place) {
@@ -125,69 +227,20 @@ void RoomBook::check_reached(const Room& room) {
   }
 }
 
-std::size_t RoomBook::ports_in_use() const {
+std::size_t RoomBook::ports_in_use(std::string_view pool) const {
   std::size_t used = 0;
-  for (const auto& [uid, room] : rooms_) used += room.ended ? 0 : room.bindings.size();
+  for (const auto& [uid, room] : rooms_) {
+    if (room.ended) continue;
+    used += static_cast<std::size_t>(
+        std::ranges::count(room.bindings, pool, &api::PortBindingItem::pool_name));
+  }
   return used;
 }
 
-const RoomBook::Room* RoomBook::owner_of(const Place& place) const {
+const Room* RoomBook::owner_of(const Place& place) const {
   for (const auto& [uid, room] : rooms_)
     if (!room.ended && has(room, place)) return &room;
   return nullptr;
-}
-
-Result<> RoomBook::check_listener(const Value& object) const {
-  const Result<api::Listener> listener = api::decode_listener(object);
-  if (!listener) return fail(listener.error());
-  if (!claims::is_applied(*listener))
-    return fail(Code::internal, "{} was never applied", wire::to_json(object));
-  const auto lb = claims::load_balancer_of(*listener, {});
-  const auto protocol = claims::protocol_of(*listener);
-  if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
-  // Peers of a lock have no claim of their own.
-  if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) return {};
-  const auto claim = ledger::decode_claim(claims::claim_text(*listener));
-  if (!claim) return fail(claim.error());
-  const Room* owner = owner_of({*lb, *protocol, static_cast<model::Port>(listener->spec.port)});
-  if (*claim && !owner) return fail(Code::internal, "leaked: {}", wire::to_json(object));
-  if (!*claim && owner)
-    return fail(Code::internal, "{} has {}, which nobody claims", owner->name, listener->meta.name);
-  if (!*claim || rooms_.contains((*claim)->pod_uid)) return {};
-  return fail(Code::internal, "the claim of a Pod that is gone: {}", wire::to_json(object));
-}
-
-Result<> RoomBook::check_places() const {
-  for (const model::LoadBalancerRef& lb : world_.provider().load_balancers()) {
-    for (const lb::ObservedListener& listener : world_.provider().listeners(lb)) {
-      const Place place{lb, listener.spec.protocol, listener.spec.ports.first};
-      if (owner_of(place) || listener.spec.targets.empty()) continue;
-      return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(place),
-                  listener.spec.targets.front().target.ip);
-    }
-  }
-  for (const auto& [uid, room] : rooms_) {
-    if (room.ended) continue;
-    if (!room.ready) return fail(Code::internal, "{} was never told Ready", room.name);
-    for (const api::PortBindingItem& binding : room.bindings) {
-      for (const Place& place : places_of(binding)) {
-        if (!leads_to(place, binding, room))
-          return fail(Code::internal, "port {} does not lead to {}", shown(place), room.name);
-      }
-    }
-  }
-  return {};
-}
-
-Result<> RoomBook::check_settled() {
-  if (world_.leaders() != 1) return fail(Code::internal, "{} replicas lead", world_.leaders());
-  Result<std::vector<Value>> listeners = world_.cluster().list(
-      "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners");
-  if (!listeners) return pass(listeners);
-  for (const Value& listener : *listeners) {
-    if (Result<> fine = check_listener(listener); !fine) return fine;
-  }
-  return check_places();
 }
 
 }  // namespace berth::scenario

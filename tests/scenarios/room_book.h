@@ -1,9 +1,10 @@
-// Watches over what Berth promises to Pods, at every write of the world, and looks at the whole
-// when all is quiet.
+// Watches over what Berth promises to Pods, at every write of the world.
 //
-// At every moment: no port belongs to two Pods that live; a Pod that was told Ready is reached
-// through each of its ports, until it is gone or has ended; at most one replica leads. When quiet:
-// every Pod is Ready, every claim belongs to such a Pod, and no port leads anywhere else.
+// No port belongs to two Pods that live; a port that had an owner goes to another one only after
+// the load balancer has led nowhere for the time of quarantine; a Pod that was told Ready is
+// reached through each of its ports, until it is gone or has ended; a kept name gets its ports back
+// while they are kept; at most one replica leads. What it knows of the Pods is used by
+// settled_house.h, which looks at the whole when all is quiet.
 #pragma once
 
 #include <map>
@@ -11,57 +12,79 @@
 #include <vector>
 
 #include "api/pod_ports.h"
+#include "ledger_book.h"
 #include "sim/world/world.h"
 
 namespace berth::scenario {
 
+struct Room {
+  std::string name{};
+  std::string ip{};
+  std::string request{};  // the annotation that asks
+  Duration keep{};
+  std::size_t asked_for = 0;
+  std::vector<api::PortBindingItem> bindings{};
+  bool has_gate = false;
+  bool gate_open = false;
+  bool ready = false;
+  bool leaving = false;  // it is being deleted: drained is enough
+  bool ended = false;    // it will never run again
+};
+
+// One for each load balancer of the port.
+std::vector<Place> places_of(const api::PortBindingItem& binding);
+
 class RoomBook {
  public:
   // The world outlives it. Before the first Pod is created.
-  explicit RoomBook(world::World& world);
+  RoomBook(world::World& world, Duration quarantine);
   ~RoomBook();
 
   // After each step of the world.
   void check_leaders();
-  Result<> check_settled();
-  // Ports that Pods of now have.
-  std::size_t ports_in_use() const;
+
+  // Pods that are there, by uid; those that have ended as well.
+  const std::map<std::string, Room>& rooms() const { return rooms_; }
+  // Null: nobody who lives has it.
+  const Room* owner_of(const Place& place) const;
+  bool leads_to(const Place& place, const api::PortBindingItem& binding, const Room& room) const;
+  // Ports of a pool that Pods of now have.
+  std::size_t ports_in_use(std::string_view pool) const;
   std::size_t ever_ready() const { return ever_ready_; }
+  std::size_t came_back() const { return came_back_; }
 
  private:
-  struct Room {
-    std::string name{};
-    std::string ip{};
-    std::size_t asked_for = 0;
-    std::vector<api::PortBindingItem> bindings{};
-    bool ready = false;
-    bool leaving = false;  // it is being deleted: drained is enough
-    bool ended = false;    // gone, or it will never run again
+  // The last Pod of a name that has gone or ended.
+  struct Past {
+    Room room{};
+    Instant since{};
   };
-
-  // A port of a load balancer.
-  struct Place {
-    model::LoadBalancerRef lb{};
-    model::Protocol protocol = model::Protocol::tcp;
-    model::Port port = 0;
-    friend auto operator<=>(const Place&, const Place&) = default;
+  struct LastUse {
+    std::string name{};  // of its last owner
+    Instant cleared{};   // when the load balancer last led nowhere
   };
-  static std::vector<Place> places_of(const api::PortBindingItem& binding);
-  static std::string shown(const Place& place);
 
   void see(const net::Request& request, const net::Reply& reply);
-  static bool has(const Room& room, const Place& place);
+  void see_pod(const net::Request& request, const wire::Value& pod);
+  void see_change(const sim::lb::Change& change);
+  void note_end(const Room& room);
   static Room read(const wire::Value& pod);
+  static bool has(const Room& room, const Place& place);
+
+  void check_new(const std::string& uid, const Room& room);
   void check_alone(const std::string& uid, const Room& room);
+  void check_rested(const Room& room, const Place& place);
+  void check_came_back(const Room& room);
   void check_reached(const Room& room);
-  bool leads_to(const Place& place, const api::PortBindingItem& binding, const Room& room) const;
-  const Room* owner_of(const Place& place) const;
-  Result<> check_listener(const wire::Value& object) const;
-  Result<> check_places() const;
 
   world::World& world_;
-  std::map<std::string, Room> rooms_;  // by uid
+  const Duration quarantine_;
+  LedgerBook ledger_;
+  std::map<std::string, Room> rooms_;
+  std::map<std::string, Past> past_;  // by name
+  std::map<Place, LastUse> last_use_;
   std::size_t ever_ready_ = 0;
+  std::size_t came_back_ = 0;
   std::shared_ptr<const world::ServerDesk::Observer> observing_;
 };
 

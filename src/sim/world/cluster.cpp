@@ -98,6 +98,16 @@ Result<> Cluster::create_all(std::string_view yaml) {
   return {};
 }
 
+Result<> Cluster::create_missing(std::string_view yaml) {
+  Result<std::vector<Value>> documents = wire::parse_yaml_documents(yaml);
+  if (!documents) return pass(documents);
+  for (const Value& document : *documents) {
+    Result<Value> created = ask("POST", collection_path(document), document);
+    if (!created && created.error().code != Code::already_exists) return pass(created);
+  }
+  return {};
+}
+
 Result<std::vector<Value>> Cluster::list(const std::string& path) {
   Result<Value> found = document_of(desk_.handle({.url = path}).reply);
   if (!found) return pass(found);

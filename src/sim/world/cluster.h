@@ -48,6 +48,8 @@ class Cluster {
                           const wire::Value& body = nullptr);
   // Documents as `kubectl create` would send them, one after the other.
   Result<> create_all(std::string_view yaml);
+  // The same, but those that are there already are passed over: for one that tries again.
+  Result<> create_missing(std::string_view yaml);
   // The items of a collection, as the server has them at this moment.
   Result<std::vector<wire::Value>> list(const std::string& path);
 

@@ -174,6 +174,12 @@ std::vector<World::Replica*> World::reachable() const {
 
 Result<net::Response> World::call(const sim::kube::WebhookTarget& target, const std::string& body,
                                   Duration timeout) {
+  if (options_.answer_webhook) {
+    if (auto reply = options_.answer_webhook(target.url, body)) {
+      return net::Response{
+          .status = reply->status, .headers = std::move(reply->headers), .body = reply->body};
+    }
+  }
   // A Service sends the call to any replica; which one is part of the schedule.
   const std::vector<Replica*> candidates = reachable();
   if (candidates.empty()) return fail(Code::unavailable, "connection refused");

@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ struct WorldOptions {
   // What a test puts between a replica and its surroundings, to plant a defect.
   std::function<std::unique_ptr<net::Transport>(net::Transport&)> around_transport{};
   std::function<std::unique_ptr<lb::Driver>(lb::Driver&)> around_driver{};
+  // Answers in place of the replicas where it wants to: other webhooks of the cluster, and planted
+  // defects. It must not wait.
+  std::function<std::optional<net::Reply>(const std::string& url, const std::string& body)>
+      answer_webhook{};
   sim::lb::ModelOptions provider{};
 };
 

@@ -1,0 +1,128 @@
+#include "ledger_book.h"
+
+#include <algorithm>
+#include <array>
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "claims/grantor.h"
+#include "controllers/portpool/pool_plan.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Value;
+
+ledger::SlotState state_of(const api::Listener& listener) {
+  const auto claim = claims::claim_of(listener);
+  return claim ? claim->state : ledger::SlotState::free;
+}
+
+bool is_in_table(ledger::SlotState from, ledger::SlotState to) {
+  return std::ranges::any_of(ledger::all_moves(), [&](const ledger::Move& move) {
+    return move.from == from && move.to == to;
+  });
+}
+
+bool has_overlap(const std::vector<ledger::Grant>& grants) {
+  for (std::size_t i = 0; i < grants.size(); ++i)
+    for (std::size_t k = i + 1; k < grants.size(); ++k)
+      if (grants[i].protocol == grants[k].protocol && grants[i].ports.overlaps(grants[k].ports))
+        return true;
+  return false;
+}
+
+}  // namespace
+
+std::string shown(const Place& place) {
+  return fmt::format("{} {} {}", model::to_string(place.lb), model::to_string(place.protocol),
+                     place.port);
+}
+
+void LedgerBook::see(const net::Request& request, const Value& object) {
+  const std::string_view kind = wire::string_at(object, "/kind");
+  const std::string name(wire::string_at(object, "/metadata/name"));
+  const bool gone = request.method == "DELETE" &&
+                    (wire::string_at(object, "/metadata/deletionTimestamp").empty() ||
+                     wire::array_at(object, "/metadata/finalizers") == nullptr);
+  if (kind == "Listener") {
+    if (gone) {
+      listeners_.erase(name);
+    } else {
+      see_listener(object, request.method == "POST");
+    }
+  }
+  if (kind == "LoadBalancer") {
+    if (gone) {
+      balancers_.erase(name);
+    } else {
+      see_balancer(object);
+    }
+  }
+}
+
+void LedgerBook::see_listener(const Value& object, bool made) {
+  const Result<api::Listener> listener = api::decode_listener(object);
+  if (!listener) return;
+  if (made) {
+    check_granted(*listener,
+                  std::string(wire::string_at(object, "/metadata/ownerReferences/0/uid")));
+  }
+  const auto it = listeners_.find(listener->meta.name);
+  if (it != listeners_.end() && it->second.meta.uid == listener->meta.uid)
+    check_move(it->second, *listener);
+  listeners_.insert_or_assign(listener->meta.name, *listener);
+  // The last finalizer went: so did the object.
+  if (listener->meta.deleting && listener->meta.finalizers.empty())
+    listeners_.erase(listener->meta.name);
+}
+
+void LedgerBook::check_move(const api::Listener& before, const api::Listener& after) {
+  if (claims::claim_text(before) == claims::claim_text(after)) return;
+  const ledger::SlotState from = state_of(before);
+  const ledger::SlotState to = state_of(after);
+  if (from != to && !is_in_table(from, to)) {
+    world_.kernel().fail(fmt::format("the claim of {} went from {} to {}", after.meta.name,
+                                     ledger::to_string(from), ledger::to_string(to)));
+  }
+  if (to == ledger::SlotState::free) check_rests(after);
+}
+
+void LedgerBook::check_rests(const api::Listener& lock) {
+  std::vector<std::string> names = controllers::portpool::peers_of(lock);
+  names.push_back(lock.meta.name);
+  for (const std::string& name : names) {
+    const auto it = listeners_.find(name);
+    if (it == listeners_.end()) continue;
+    const auto lb = claims::load_balancer_of(it->second, {});
+    const auto protocol = claims::protocol_of(it->second);
+    if (!lb || !protocol) continue;
+    const auto port = static_cast<model::Port>(it->second.spec.port);
+    const auto found = world_.provider().find(*lb, *protocol, port);
+    if (!found || found->spec.targets.empty()) continue;
+    world_.kernel().fail(fmt::format("{} was freed, and port {} still leads to {}", lock.meta.name,
+                                     shown({*lb, *protocol, port}),
+                                     found->spec.targets.front().target.ip));
+  }
+}
+
+void LedgerBook::check_granted(const api::Listener& listener, const std::string& owner_uid) {
+  const auto lb = claims::load_balancer_of(listener, {});
+  const auto protocol = claims::protocol_of(listener);
+  if (!lb || !protocol) return;
+  const auto it = balancers_.find(model::object_name(*lb));
+  if (it != balancers_.end() && ledger::is_granted(claims::grants_of(it->second), owner_uid,
+                                                   *protocol, api::ports_of(listener.spec)))
+    return;
+  world_.kernel().fail(fmt::format("{} was made outside of a grant", listener.meta.name));
+}
+
+void LedgerBook::see_balancer(const Value& object) {
+  const Result<api::LoadBalancer> balancer = api::decode_load_balancer(object);
+  if (!balancer) return;
+  if (has_overlap(claims::grants_of(*balancer)))
+    world_.kernel().fail(fmt::format("{} has grants that overlap", balancer->meta.name));
+  balancers_.insert_or_assign(balancer->meta.name, *balancer);
+}
+
+}  // namespace berth::scenario

@@ -1,0 +1,48 @@
+// Watches over what Berth writes into its own objects, at every write: claims move only as the
+// table of states says, a slot becomes free only when nothing is reached through it, grants do not
+// overlap, and no Listener exists outside of a grant.
+//
+// Fed by RoomBook. Not thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/load_balancer.h"
+#include "claims/slot.h"
+#include "net/http.h"
+#include "sim/world/world.h"
+
+namespace berth::scenario {
+
+// A port of a load balancer.
+struct Place {
+  model::LoadBalancerRef lb{};
+  model::Protocol protocol = model::Protocol::tcp;
+  model::Port port = 0;
+  friend auto operator<=>(const Place&, const Place&) = default;
+};
+std::string shown(const Place& place);
+
+class LedgerBook {
+ public:
+  explicit LedgerBook(world::World& world) : world_(world) {}
+
+  // An answer of the server to a write that succeeded.
+  void see(const net::Request& request, const wire::Value& object);
+
+ private:
+  void see_listener(const wire::Value& object, bool made);
+  void check_move(const api::Listener& before, const api::Listener& after);
+  // Nobody is reached through the slot of this lock, on any of its load balancers.
+  void check_rests(const api::Listener& lock);
+  void check_granted(const api::Listener& listener, const std::string& owner_uid);
+  void see_balancer(const wire::Value& object);
+
+  world::World& world_;
+  std::map<std::string, api::Listener> listeners_;  // by name
+  std::map<std::string, api::LoadBalancer> balancers_;
+};
+
+}  // namespace berth::scenario
