@@ -121,8 +121,8 @@ class Teller {
   bool webhook_is_there() {
     const Array* hooks = wire::array_at(view_.cluster.webhooks, "/webhooks");
     const Value* found = nullptr;
-    for (const Value& hook : hooks ? *hooks : Array{}) {
-      if (wire::string_at(hook, "/name") == kPodPortsHook) found = &hook;
+    for (std::size_t i = 0; hooks && i < hooks->size(); ++i) {
+      if (wire::string_at((*hooks)[i], "/name") == kPodPortsHook) found = &(*hooks)[i];
     }
     if (!found)
       return bad("the webhook configuration is missing: Pods are created without their ports",

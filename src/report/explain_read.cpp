@@ -53,7 +53,8 @@ Result<Value> find(const Context& context, kube::Client& client, const kube::Res
 
 const Value* controller_of(const Value& object) {
   const Array* owners = wire::array_at(object, "/metadata/ownerReferences");
-  for (const Value& owner : owners ? *owners : wire::Array{}) {
+  if (!owners) return nullptr;
+  for (const Value& owner : *owners) {
     if (wire::bool_at(owner, "/controller").value_or(false)) return &owner;
   }
   return nullptr;
