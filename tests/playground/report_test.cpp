@@ -158,7 +158,7 @@ TEST_F(Report, WhyAWorkloadHasNoPodsIsNamed) {
   create(workload("Deployment", "games", "", asking_for("rooms TCP 8000"), 12));
   EXPECT_TRUE(comes_to_say("deployment/lobby", "games", "is full: 10 of 10 in use"))
       << explained("deployment/lobby", "games");
-  EXPECT_THAT(explained("deployment/lobby", "games"), HasSubstr("games/room-0"));
+  EXPECT_THAT(explained("deployment/lobby", "games"), HasSubstr("by games/lobby-"));
 
   ExplainView view = view_of("deployment/lobby", "games");
   view.cluster.webhooks = nullptr;
