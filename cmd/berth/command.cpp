@@ -6,6 +6,13 @@
 #include <map>
 
 namespace berth::cmd {
+namespace {
+
+int exit_code_of_success = 0;
+
+}  // namespace
+
+void set_exit_code(int code) { exit_code_of_success = code; }
 
 void add_output_option(CLI::App& command, Output& output) {
   static const std::map<std::string, Output> kNames{{"text", Output::text}, {"json", Output::json}};
@@ -34,7 +41,7 @@ void set_example(CLI::App& command, const std::string& example) {
 }
 
 int report(const Result<>& result) {
-  if (result) return 0;
+  if (result) return exit_code_of_success;
   const Error& error = result.error();
   std::fprintf(stderr, "berth: %s\n", error.to_string().c_str());
   const int code = traits_of(error.code).exit_code;

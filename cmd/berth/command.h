@@ -24,6 +24,8 @@ void add_uninstall(CLI::App& root, Run& run);
 void add_controller(CLI::App& root, Run& run);
 void add_demo(CLI::App& root, Run& run);
 void add_playground(CLI::App& root, Run& run);
+void add_status(CLI::App& root, Run& run);
+void add_explain(CLI::App& root, Run& run);
 
 // `-o text|json`.
 enum class Output { text, json };
@@ -37,5 +39,7 @@ void set_example(CLI::App& command, const std::string& example);
 
 // Prints the error for a person and returns the exit code of its kind.
 int report(const Result<>& result);
+// What `report` returns for a command that did its work and found something to complain about.
+void set_exit_code(int code);
 
 }  // namespace berth::cmd

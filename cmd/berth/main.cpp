@@ -16,6 +16,8 @@ int main(int argc, char** argv) {
   add_crds(root, run);
   add_manifests(root, run);
   add_uninstall(root, run);
+  add_status(root, run);
+  add_explain(root, run);
   add_version(root, run);
   CLI11_PARSE(root, argc, argv);
   return report(run());

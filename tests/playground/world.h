@@ -72,7 +72,7 @@ class World : public ::testing::Test {
   }
 
   template <class Condition>
-  bool eventually(Condition condition, Duration timeout = 20s) {
+  bool eventually(Condition condition, Duration timeout = 60s) {
     const Context patience = context_.within(timeout);
     while (!condition()) {
       if (patience.expired() || !sleep_for(tasks_, 20ms, {})) return false;
@@ -86,7 +86,7 @@ class World : public ::testing::Test {
     });
   }
   void room_is_ready(const std::string& pod) {
-    const auto room = play_->wait_for_room(context_.within(20s), pod);
+    const auto room = play_->wait_for_room(context_.within(60s), pod);
     EXPECT_TRUE(room) << pod << ": " << room.error().to_string();
   }
 

@@ -1,0 +1,120 @@
+// `berth status` and `berth explain`: read-only looks at a cluster.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/log.h"
+#include "base/threads.h"
+#include "command.h"
+#include "environment.h"
+#include "net/curl_transport.h"
+#include "report/explain.h"
+#include "report/status.h"
+
+namespace berth::cmd {
+namespace {
+
+constexpr Duration kTimeout = std::chrono::seconds{30};
+
+struct Flags {
+  std::string kubeconfig;
+  std::string context;
+  std::string controller_ns = "default";
+  Output output = Output::text;
+  std::string target;          // of explain
+  std::string ns = "default";  // of the target
+};
+
+using Look = std::function<Result<>(const Context& context, kube::Client& client)>;
+
+Result<> with_cluster(const Flags& flags, const Look& look) {
+  set_log_level(LogLevel::error);
+  std::stop_source stop;
+  const StopOnSignal on_signal(stop);
+  ThreadTasks tasks;
+  Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
+      kube::load_config(config_source(flags.kubeconfig, flags.context));
+  if (!cluster) return pass(cluster);
+  net::CurlTransport transport;
+  kube::Client client(transport, *cluster);
+  const Context context{.tasks = tasks, .stop = stop.get_token()};
+  return look(context.within(kTimeout), client);
+}
+
+template <class Report>
+void print(const Report& report, Output output) {
+  if (output == Output::json) {
+    std::puts(wire::to_pretty_json(to_json(report)).c_str());
+  } else {
+    std::fputs(to_text(report).c_str(), stdout);
+  }
+}
+
+Result<> run_status(const Flags& flags) {
+  return with_cluster(flags, [&](const Context& context, kube::Client& client) -> Result<> {
+    Result<report::ClusterView> view = report::read_cluster(context, client, flags.controller_ns);
+    if (!view) return pass(view);
+    const report::Status status = report::make_status(*view);
+    print(status, flags.output);
+    if (!status.well()) set_exit_code(1);
+    return {};
+  });
+}
+
+Result<> run_explain(const Flags& flags) {
+  Result<std::pair<std::string, std::string>> target = report::parse_target(flags.target);
+  if (!target) return pass(target);
+  return with_cluster(flags, [&](const Context& context, kube::Client& client) -> Result<> {
+    Result<report::ExplainView> view = report::read_for_explain(
+        context, client, flags.controller_ns, target->first, {flags.ns, target->second});
+    if (!view) return pass(view);
+    const report::Explanation explanation = report::explain(*view);
+    print(explanation, flags.output);
+    if (!explanation.ready()) set_exit_code(1);
+    return {};
+  });
+}
+
+void add_cluster_options(CLI::App& command, Flags& flags) {
+  command.add_option("--kubeconfig", flags.kubeconfig,
+                     "Kubeconfig file; by default where kubectl looks.");
+  command.add_option("--context", flags.context, "Context of the kubeconfig.");
+  command.add_option("--controller-namespace", flags.controller_ns, "Namespace of the controller.")
+      ->capture_default_str();
+  add_output_option(command, flags.output);
+}
+
+}  // namespace
+
+void add_status(CLI::App& root, Run& run) {
+  CLI::App* command = root.add_subcommand(
+      "status",
+      "How pools, load balancers, bindings and the controller stand. Exits 0 when all is well, 1 "
+      "when something does not converge.");
+  const auto flags = std::make_shared<Flags>();
+  add_cluster_options(*command, *flags);
+  set_example(*command, "berth status\n  berth status -o json");
+  command->callback([&run, flags] { run = [flags] { return run_status(*flags); }; });
+}
+
+void add_explain(CLI::App& root, Run& run) {
+  CLI::App* command = root.add_subcommand(
+      "explain",
+      "Why a Pod has or has not its ports, step by step, and what to do. Exits 0 when its ports "
+      "lead to it, else 1.");
+  const auto flags = std::make_shared<Flags>();
+  command
+      ->add_option("target", flags->target,
+                   "pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME or "
+                   "gamestatefulset/NAME.")
+      ->required();
+  command->add_option("-n,--namespace", flags->ns, "Its namespace.")->capture_default_str();
+  add_cluster_options(*command, *flags);
+  set_example(
+      *command,
+      "berth explain pod/room-0 -n games\n  berth explain deployment/lobby -n games -o json");
+  command->callback([&run, flags] { run = [flags] { return run_explain(*flags); }; });
+}
+
+}  // namespace berth::cmd

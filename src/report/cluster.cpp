@@ -1,0 +1,101 @@
+#include "report/cluster.h"
+
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "controllers/install/plan.h"
+
+namespace berth::report {
+namespace {
+
+using wire::Value;
+
+// Several times the time after which another replica takes over: clocks differ.
+constexpr int kStaleLeases = 3;
+
+// A kind that is not installed has no objects.
+template <class Decode, class Keep>
+Result<> read_all(const Context& context, kube::Client& client, const kube::ResourceType& type,
+                  ClusterView& view, Decode decode, Keep keep) {
+  Result<kube::ListPage> page = client.list_all(context, type);
+  if (!page && page.error().code == Code::unsupported) {
+    view.installed = false;
+    return {};
+  }
+  if (!page) return pass(page);
+  for (const Value& item : page->items) {
+    auto decoded = decode(item);
+    if (decoded) keep(std::move(*decoded));
+  }
+  return {};
+}
+
+// Null when it is not there, or not for us to see.
+Result<Value> read_one(const Context& context, kube::Client& client, const kube::ResourceType& type,
+                       const kube::ObjectKey& key) {
+  Result<Value> found = client.get(context, type, key);
+  const bool absent =
+      !found && (found.error().code == Code::not_found || found.error().code == Code::forbidden);
+  if (absent) return Value();
+  return found;
+}
+
+}  // namespace
+
+Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
+                                 const std::string& ns) {
+  using namespace controllers::install;
+  ClusterView view{.ns = ns, .now = context.tasks.wall_time()};
+  const auto keep_in = [](auto& list) {
+    return [&list](auto object) { list.push_back(std::move(object)); };
+  };
+  Result<> read = read_all(context, client, api::port_pool_kind().type, view, api::decode_port_pool,
+                           keep_in(view.pools));
+  if (!read) return pass(read);
+  read = read_all(
+      context, client, api::listener_kind().type, view, api::decode_listener,
+      [&view](api::Listener listener) {
+        view.listeners.push_back(std::make_shared<const api::Listener>(std::move(listener)));
+      });
+  if (!read) return pass(read);
+  read = read_all(context, client, api::load_balancer_kind().type, view, api::decode_load_balancer,
+                  keep_in(view.balancers));
+  if (!read) return pass(read);
+  read = read_all(context, client, api::port_binding_kind().type, view, api::decode_port_binding,
+                  keep_in(view.bindings));
+  if (!read) return pass(read);
+
+  Result<Value> lease =
+      read_one(context, client, kube::types::kLease, {ns, std::string(kLeaseName)});
+  if (!lease) return pass(lease);
+  view.lease = std::move(*lease);
+  Result<Value> webhooks = read_one(context, client, kube::types::kMutatingWebhookConfiguration,
+                                    {"", std::string(kManagedBy)});
+  if (!webhooks) return pass(webhooks);
+  view.webhooks = std::move(*webhooks);
+  Result<Value> secret =
+      read_one(context, client, kube::types::kSecret, {ns, std::string(kCertificateSecret)});
+  if (!secret) return pass(secret);
+  view.ca_bundle = wire::string_at(*secret, "/data/ca-bundle.crt");
+  return view;
+}
+
+std::string age(Duration span) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(span).count();
+  if (seconds < 120) return fmt::format("{} s", std::max<std::int64_t>(seconds, 0));
+  if (seconds < 2 * 3600) return fmt::format("{} min", seconds / 60);
+  if (seconds < 48 * 3600) return fmt::format("{} h", seconds / 3600);
+  return fmt::format("{} d", seconds / 86400);
+}
+
+Leader leader_of(const ClusterView& view) {
+  Leader out{.holder = std::string(wire::string_at(view.lease, "/spec/holderIdentity"))};
+  const auto renewed = parse_rfc3339(wire::string_at(view.lease, "/spec/renewTime"));
+  if (out.holder.empty() || !renewed) return out;
+  out.since = view.now - *renewed;
+  const auto seconds = wire::int_at(view.lease, "/spec/leaseDurationSeconds").value_or(15);
+  out.alive = out.since < std::chrono::seconds{seconds * kStaleLeases};
+  return out;
+}
+
+}  // namespace berth::report

@@ -1,0 +1,45 @@
+// What a report looks at: the objects of Berth in a cluster, read once.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/load_balancer.h"
+#include "api/port_binding.h"
+#include "api/port_pool.h"
+#include "base/context.h"
+#include "claims/slot.h"
+#include "kube/client/client.h"
+
+namespace berth::report {
+
+struct ClusterView {
+  std::string ns{};  // of the controller
+  std::vector<api::PortPool> pools{};
+  std::vector<claims::ListenerPtr> listeners{};
+  std::vector<api::LoadBalancer> balancers{};
+  std::vector<api::PortBinding> bindings{};
+  wire::Value lease{};     // null: there is none
+  wire::Value webhooks{};  // the MutatingWebhookConfiguration; null: there is none
+  // What the webhooks' certificate is signed by, in base64; empty: we may not read it.
+  std::string ca_bundle{};
+  bool installed = true;  // our kinds are known to the server
+  WallTime now{};
+};
+
+Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
+                                 const std::string& ns);
+
+// "3 s", "5 min", "2 h", "4 d".
+std::string age(Duration span);
+
+// Who leads, and whether it is alive.
+struct Leader {
+  std::string holder{};
+  Duration since{};  // the last renewal
+  bool alive = false;
+};
+Leader leader_of(const ClusterView& view);
+
+}  // namespace berth::report

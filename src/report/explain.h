@@ -1,0 +1,53 @@
+// `berth explain`: why a Pod has or has not its ports, step by step, each with what to do about it.
+// Pure, but for the reading.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "report/cluster.h"
+#include "wire/value.h"
+
+namespace berth::report {
+
+enum class Verdict : std::uint8_t { good, wait, bad };
+
+struct Step {
+  Verdict verdict = Verdict::good;
+  std::string what{};
+  std::string fix{};  // of a bad one
+};
+
+struct Explanation {
+  std::string object{};  // "Pod games/room-0"
+  std::vector<Step> steps{};
+
+  // Nothing is left to wait for or to repair.
+  bool ready() const;
+};
+
+struct ExplainView {
+  ClusterView cluster{};
+  std::string kind{};  // "Pod", "Deployment", "StatefulSet", "GameStatefulSet", "ReplicaSet"
+  kube::ObjectKey key{};
+  wire::Value ns{};        // null: not there, or not for us to see
+  wire::Value pod{};       // null: there is none
+  wire::Value workload{};  // the one that makes such Pods, null when there is none
+  // What the workload was told when a Pod of it was refused, the newest last.
+  std::vector<std::string> failures{};
+};
+
+// "pod/room-0", "deployment/lobby", as kubectl has it. Errors list what is allowed.
+Result<std::pair<std::string, std::string>> parse_target(std::string_view text);
+
+// `not_found`: neither the object nor a workload of it is there.
+Result<ExplainView> read_for_explain(const Context& context, kube::Client& client,
+                                     const std::string& controller_ns, const std::string& kind,
+                                     const kube::ObjectKey& key);
+
+Explanation explain(const ExplainView& view);
+std::string to_text(const Explanation& explanation);
+wire::Value to_json(const Explanation& explanation);
+
+}  // namespace berth::report

@@ -1,0 +1,62 @@
+// `berth status`: how pools, load balancers, bindings, Listeners and the controller stand, and what
+// does not converge. Pure.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "report/cluster.h"
+#include "wire/value.h"
+
+namespace berth::report {
+
+// A Pod, a Listener or a claim may take this long before it counts as stuck.
+inline constexpr Duration kPatience = std::chrono::seconds{60};
+
+struct ItemLine {
+  std::string pool{};
+  std::string item{};
+  std::string status{};
+  std::string message{};  // of an item that is not Ready
+  std::size_t ports = 0;  // slots; TCP and UDP count apart
+  std::size_t ready = 0;
+  std::size_t used = 0;
+};
+
+struct BalancerLine {
+  std::string name{};
+  std::vector<std::string> vips{};
+  std::int64_t quota = 0;  // 0: not known
+  std::int64_t used = 0;
+  std::string last_error{};
+};
+
+// Something that is not as it should be yet.
+struct OpenLine {
+  std::string object{};  // "PortBinding games/room-0"
+  std::string what{};    // "NotReady", or the reason
+  Duration since{};
+};
+
+struct Status {
+  Leader leader{};
+  std::vector<ItemLine> items{};
+  std::vector<BalancerLine> balancers{};
+  std::vector<OpenLine> bindings{};
+  std::vector<OpenLine> listeners{};
+  std::map<std::string, std::size_t> claims{};  // by state
+  // What does not converge, for a person; empty: all is well.
+  std::vector<std::string> problems{};
+
+  bool well() const { return problems.empty(); }
+};
+
+Status make_status(const ClusterView& view);
+std::string to_text(const Status& status);
+wire::Value to_json(const Status& status);
+
+// Rows in columns; the first is the heading. Nothing for the heading alone.
+std::string columns(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace berth::report
