@@ -129,7 +129,9 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
     return AdmissionAnswer{};
   const Result<PortWishes> wishes = wishes_of(request);
   if (!wishes) return fail(wishes.error());
-  if (was_answered_just_now(context, request, *wishes)) return answer_again(request, *wishes);
+  const Result<bool> again = was_answered_just_now(context, request, *wishes);
+  if (!again) return fail(again.error());
+  if (*again) return answer_again(request, *wishes);
 
   const std::string token = make_token_();
   const ledger::Claim claim = new_claim(request, *wishes, token, context.tasks.wall_time());
@@ -140,11 +142,16 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
 }
 
 // A token that arrives with a Pod is honoured only so. Otherwise it came with a copied manifest.
-bool PodPorts::was_answered_just_now(const Context& context, const AdmissionRequest& request,
-                                     const PortWishes& wishes) const {
+Result<bool> PodPorts::was_answered_just_now(const Context& context,
+                                             const AdmissionRequest& request,
+                                             const PortWishes& wishes) {
   const std::string_view token = label_of(request.object, ledger::kTokenLabel);
-  return !token.empty() &&
-         claimer_.is_recent_claim(token, request.ns, wishes.hash, context.tasks.wall_time());
+  if (token.empty()) return false;
+  const auto told =
+      api::decode_pool_bindings(annotation_of(request.object, api::kPoolBindingsAnnotation));
+  if (!told) return false;
+  return claimer_.is_recent_claim(
+      context, new_claim(request, wishes, std::string(token), context.tasks.wall_time()), *told);
 }
 
 // A pool that was created a moment ago, by the same `kubectl apply` as the Pod, has its first ports

@@ -42,8 +42,8 @@ class PodPorts {
   Result<Entries> entries_for(const PortWishes& wishes,
                               const std::vector<claims::TakenSlot>& slots) const;
   bool is_worth_waiting(const PortWishes& wishes, Duration waited) const;
-  bool was_answered_just_now(const Context& context, const kube::AdmissionRequest& request,
-                             const PortWishes& wishes) const;
+  Result<bool> was_answered_just_now(const Context& context, const kube::AdmissionRequest& request,
+                                     const PortWishes& wishes);
 
   claims::Claimer& claimer_;
   claims::Courtesy& courtesy_;

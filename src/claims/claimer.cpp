@@ -18,10 +18,6 @@ using wire::Value;
 // Undoing a claim must go on after the admission's deadline: the answer has been given up by then.
 constexpr Duration kUndoTimeout = std::chrono::seconds{5};
 
-// Re-invocations of a webhook follow within one request, which the API server ends after 30 s at
-// the latest.
-constexpr Duration kReinvocationWindow = std::chrono::seconds{30};
-
 // Every try that fails was lost to somebody who got the slot: so many at one moment are more than
 // any server answers.
 constexpr int kMaxTries = 64;
@@ -86,16 +82,6 @@ Result<TakenSlot> Claimer::peek(const SlotRequest& request) {
   TakenSlot slot{.item = choice->item, .ports = choice->ports};
   for (const kube::ObjectKey& lock : choice->locks) slot.locks.push_back({.listener = lock});
   return slot;
-}
-
-bool Claimer::is_recent_claim(std::string_view token, std::string_view ns, std::string_view request,
-                              WallTime now) const {
-  const auto locks = store_.by_index(kTokenIndex, token);
-  return std::ranges::any_of(locks, [&](const ListenerPtr& lock) {
-    const auto claim = claim_of(*lock);
-    return claim && claim->ns == ns && claim->request == request &&
-           now - claim->since < kReinvocationWindow;
-  });
 }
 
 Result<TakenSlot> Claimer::claim_one(const Context& context, const SlotRequest& request,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/port_binding.h"
 #include "base/context.h"
 #include "base/mutex.h"
 #include "base/random.h"
@@ -75,11 +76,11 @@ class Claimer {
   // Slots that a dry run may show; nothing is taken.
   Result<TakenSlot> peek(const SlotRequest& request);
 
-  // Whether a Pod that arrives with this token is one that we have just answered: the claim is
-  // unbound, of that namespace and request, and seconds old. Otherwise the token came with a copied
-  // manifest.
-  bool is_recent_claim(std::string_view token, std::string_view ns, std::string_view request,
-                       WallTime now) const;
+  // Whether a Pod that arrives with a token and was told of these ports is one that was answered
+  // just now, here or by another replica: the claim is unbound, of that Pod's namespace, name and
+  // request, and seconds old. Otherwise the token came with a copied manifest.
+  Result<bool> is_recent_claim(const Context& context, const ledger::Claim& claim,
+                               const std::vector<api::PortBindingItem>& told);
 
   // `precondition`: the claim or the spec is not as `listener` has it. A spec that changes counts
   // as not applied from then on, also when it goes back to an earlier one: somebody may be about to

@@ -22,6 +22,10 @@ constexpr Duration kReuseAge = std::chrono::seconds{35};
 // Each race that is lost was won by somebody: a controller that cleans up, or another replica.
 constexpr int kMaxRaces = 5;
 
+// Re-invocations of a webhook follow within one request, which the API server ends after 30 s at
+// the latest.
+constexpr Duration kReinvocationWindow = std::chrono::seconds{30};
+
 bool waits_for_its_name(const ledger::Claim& claim) {
   switch (claim.state) {
     case SlotState::claimed: return true;
@@ -34,11 +38,11 @@ bool waits_for_its_name(const ledger::Claim& claim) {
   return false;
 }
 
-// The locks of the slots that a PortBinding speaks of: on the first load balancer of each item.
-std::vector<kube::ObjectKey> locks_in(const api::PortBinding& binding,
+// The locks of the slots that a Pod was told of: on the first load balancer of each item.
+std::vector<kube::ObjectKey> locks_in(const std::vector<api::PortBindingItem>& told,
                                       const model::LoadBalancerDefaults& defaults) {
   std::vector<kube::ObjectKey> keys;
-  for (const api::PortBindingItem& item : binding.spec.port_binding_list) {
+  for (const api::PortBindingItem& item : told) {
     const Result<model::Protocol> protocol = model::parse_protocol(item.protocol);
     if (!protocol || item.load_balancer_ids.empty()) continue;
     const Result<model::LoadBalancerRef> first =
@@ -52,6 +56,27 @@ std::vector<kube::ObjectKey> locks_in(const api::PortBinding& binding,
 
 }  // namespace
 
+Result<bool> Claimer::is_recent_claim(const Context& context, const ledger::Claim& claim,
+                                      const std::vector<api::PortBindingItem>& told) {
+  // Another replica may have given the answer a moment ago.
+  if (store_.by_index(kTokenIndex, claim.token).empty()) {
+    for (const kube::ObjectKey& lock : locks_in(told, options_.defaults))
+      if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
+  }
+  const auto locks = store_.by_index(kTokenIndex, claim.token);
+  const bool recent = std::ranges::any_of(locks, [&](const ListenerPtr& lock) {
+    const auto earlier = claim_of(*lock);
+    return earlier && earlier->ns == claim.ns && earlier->pod_name == claim.pod_name &&
+           earlier->request == claim.request &&
+           context.tasks.wall_time() - earlier->since < kReinvocationWindow;
+  });
+  // A name is created once. Without one the manifest may be that of a Pod which has come already.
+  if (!recent || !claim.pod_name.empty()) return recent;
+  Result<bool> came = has_pod_with_token(context, claim);
+  if (!came) return came;
+  return !*came;
+}
+
 Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
                                                   const std::string& pod_name,
                                                   const std::vector<SlotRequest>& requests,
@@ -64,7 +89,8 @@ Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
     const Result<api::PortBinding> binding =
         found ? api::decode_port_binding(*found) : Result<api::PortBinding>(api::PortBinding{});
     if (!binding) return fail(binding.error());
-    for (const kube::ObjectKey& lock : locks_in(*binding, options_.defaults)) {
+    for (const kube::ObjectKey& lock :
+         locks_in(binding->spec.port_binding_list, options_.defaults)) {
       if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
     }
   }

@@ -51,6 +51,12 @@ Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions op
   if (!config) return pass(config);
   out->client_ = std::make_unique<kube::Client>(out->transport_, *config);
 
+  if (out->options_.as_plain_user) {
+    const auto bound = out->plane_->kubectl(
+        {"create", "clusterrolebinding", "plain", "--clusterrole=cluster-admin",
+         fmt::format("--user={}", testing::ControlPlane::kUserName)});
+    if (!bound.ok()) return fail(Code::unavailable, "{}", bound.err);
+  }
   out->make_namespace(kProbeNamespace);
   for (std::size_t i = 0; i < out->options_.replicas; ++i) out->start_replica();
   if (!eventually(kPatience, [&] { return out->leader() && out->server_calls_us(); }))
@@ -76,11 +82,13 @@ bool BerthCluster::server_calls_us() {
 
 std::size_t BerthCluster::start_replica() {
   const auto log = plane_->directory() / fmt::format("berth-{}.log", replicas_.size());
+  const bool plain = options_.as_plain_user;
+  const auto& kubeconfig = plain ? plane_->user_kubeconfig_path() : plane_->kubeconfig_path();
   std::vector<std::string> args{"controller",
                                 "--kubeconfig",
-                                plane_->kubeconfig_path().string(),
+                                kubeconfig.string(),
                                 "--user",
-                                "admin",
+                                plain ? std::string(testing::ControlPlane::kUserName) : "admin",
                                 "--share-webhook-port",
                                 fmt::format("--webhook-port={}", webhook_port_->number())};
   args.insert(args.end(), options_.controller_args.begin(), options_.controller_args.end());

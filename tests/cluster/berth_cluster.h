@@ -23,6 +23,9 @@ namespace berth {
 struct BerthClusterOptions {
   std::size_t replicas = 2;
   std::vector<std::string> api_server_args{};
+  // The replicas are the control plane's second user, with all rights but not above the server's
+  // limits, as the administrator is.
+  bool as_plain_user = false;
   // Short, so that tests see a port change hands and a leader follow another.
   std::vector<std::string> controller_args{"--quarantine-seconds=0.5", "--lease-seconds=12",
                                            "--renew-deadline-seconds=9", "--lease-retry-seconds=1"};
