@@ -128,9 +128,16 @@ class Playground::Impl {
     return {};
   }
 
+  // Addresses of this process alone: two playgrounds on one machine do not meet.
+  static edge::AddressPlan own_addresses() {
+    return [salt = fmt::format("{}/", ::getpid())](const model::LoadBalancerRef& lb) {
+      return Result<std::vector<std::string>>({edge::loopback_address(salt + lb.id)});
+    };
+  }
+
   Result<> start_controller() {
     Result<std::unique_ptr<edge::EdgeDriver>> edge =
-        edge::EdgeDriver::start({.low_ports = options_.low_ports});
+        edge::EdgeDriver::start({.addresses = own_addresses(), .low_ports = options_.low_ports});
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
