@@ -7,6 +7,8 @@ namespace berth::claims {
 namespace {
 
 struct Group {
+  // A Pod was reached through them: what an attempt that failed has claimed since counts less.
+  bool was_bound = false;
   WallTime since{};
   LocksByEntry by_entry{};
 };
@@ -39,6 +41,7 @@ std::vector<Group> matches(const std::vector<SlotRequest>& requests,
     Group& group = groups[claim->token];
     group.by_entry.resize(requests.size());
     group.since = std::max(group.since, claim->since);
+    group.was_bound = group.was_bound || !claim->pod_uid.empty();
     group.by_entry[entry].push_back(lock);
   }
   std::vector<Group> out;
@@ -52,7 +55,8 @@ std::vector<Group> matches(const std::vector<SlotRequest>& requests,
     }
     if (complete) out.push_back(std::move(group));
   }
-  std::ranges::sort(out, {}, &Group::since);
+  std::ranges::sort(out, {},
+                    [](const Group& group) { return std::pair(group.was_bound, group.since); });
   return out;
 }
 

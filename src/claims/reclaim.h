@@ -9,7 +9,8 @@ namespace berth::claims {
 using LocksByEntry = std::vector<std::vector<ListenerPtr>>;
 
 // The locks that one claim token has, if they answer these requests: each entry with all of its
-// protocols on one port. Among several tokens the newest that `fits`. Empty when none does.
+// protocols on one port. Among several that fit, those that a Pod was bound to go first, then the
+// newest. Empty when none fits.
 LocksByEntry newest_match(const std::vector<SlotRequest>& requests,
                           const std::vector<ListenerPtr>& locks,
                           const std::function<bool(const ledger::Claim&)>& fits);
