@@ -51,7 +51,7 @@ bool is_ready(World& world, const std::string& name) {
 // invariant sees.
 void tour(World& world, std::string& complaint) {
   User user(world);
-  for (const std::size_t kind : {5, 2, 3, 4}) {
+  for (const std::size_t kind : {5u, 2u, 3u, 4u}) {
     if (!user.create(fmt::format("room-{}", kind), kind_of(kind), 10)) return;
   }
   // Created again while it is there: refused by the server, after us.
