@@ -85,7 +85,20 @@ Result<std::vector<ClaimSweeper::PodRef>> ClaimSweeper::list_pods(const Context&
                    .uid = std::string(wire::string_at(pod, "/metadata/uid")),
                    .told = std::string(wire::string_at(pod, told))});
   }
+  add_unlabelled(ns, out);
   return out;
+}
+
+// Somebody took the label off before the claim was bound: what the Pod was told ties it to its
+// slot. The cache will do: the claims in question are older than it could be behind.
+void ClaimSweeper::add_unlabelled(const std::string& ns, std::vector<PodRef>& out) const {
+  for (const auto& pod : caches_.pods.all()) {
+    if (pod->meta.ns.view() != ns || pod->finished()) continue;
+    if (kube::has(pod->meta.labels, ledger::kTokenLabel)) continue;
+    const std::string_view told = kube::get(pod->meta.annotations, api::kPoolBindingsAnnotation);
+    if (told.empty()) continue;
+    out.push_back({.name = pod->meta.name, .uid = pod->meta.uid, .told = std::string(told)});
+  }
 }
 
 // The Pod that was answered with this claim. A name that was created twice has two tokens, and the
@@ -96,7 +109,9 @@ const ClaimSweeper::PodRef* ClaimSweeper::pod_of(const api::Listener& lock,
                                                  const std::vector<PodRef>& pods) {
   const auto it = std::ranges::find_if(pods, [&](const PodRef& pod) {
     if (pod.token == claim.token) return true;
-    if (claim.pod_name.empty() || pod.name != claim.pod_name) return false;
+    const bool is_its_name =
+        claim.pod_name.empty() ? pod.token.empty() : pod.name == claim.pod_name;
+    if (!is_its_name) return false;
     const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(pod.told);
     return told && entry_for(*told, lock);
   });

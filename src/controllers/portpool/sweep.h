@@ -41,6 +41,7 @@ class ClaimSweeper {
 
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<std::vector<PodRef>> list_pods(const Context& context, const std::string& ns);
+  void add_unlabelled(const std::string& ns, std::vector<PodRef>& out) const;
   static const PodRef* pod_of(const api::Listener& lock, const ledger::Claim& claim,
                               const std::vector<PodRef>& pods);
   Result<> settle(const Context& context, const claims::ListenerPtr& lock,
