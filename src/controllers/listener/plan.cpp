@@ -119,15 +119,4 @@ Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcom
   return patch;
 }
 
-Array release_patch(const api::Listener& listener) {
-  Array before;
-  Array after;
-  for (const std::string& finalizer : listener.meta.finalizers) {
-    before.emplace_back(finalizer);
-    if (finalizer != api::kFinalizer) after.emplace_back(finalizer);
-  }
-  return {Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
-          Object{{"op", "replace"}, {"path", "/metadata/finalizers"}, {"value", after}}};
-}
-
 }  // namespace berth::controllers::listener

@@ -25,7 +25,5 @@ std::string version_of(const api::Listener& listener);
 // The JSON Patch that notes the outcome of the wish for this spec; empty when the object says so
 // already.
 wire::Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcome);
-// The JSON Patch that lets a deleted object go.
-wire::Array release_patch(const api::Listener& listener);
 
 }  // namespace berth::controllers::listener

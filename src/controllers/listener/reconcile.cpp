@@ -3,7 +3,7 @@
 #include <boost/json.hpp>
 
 #include "api/decode.h"
-#include "api/keys.h"
+#include "claims/finalizer.h"
 #include "controllers/listener/events.h"
 
 namespace berth::controllers::listener {
@@ -15,11 +15,6 @@ using kube::Requeue;
 // Outcomes are written side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kOutcomeWriters = 8;
-
-bool has_our_finalizer(const api::Listener& listener) {
-  return std::ranges::find(listener.meta.finalizers, api::kFinalizer) !=
-         listener.meta.finalizers.end();
-}
 
 ObjectKey key_of(const std::string& text) {
   const std::size_t slash = text.find('/');
@@ -58,7 +53,7 @@ void ListenerController::add_to(kube::Manager& manager) {
 Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
                                                    const ObjectKey& key) {
   const auto listener = listeners_.get(key);
-  if (!listener || (listener->meta.deleting && !has_our_finalizer(*listener))) {
+  if (!listener || (listener->meta.deleting && !claims::has_our_finalizer(listener->meta))) {
     engine_->forget(key.to_string());
     return Requeue{};
   }
@@ -106,7 +101,7 @@ Result<Requeue> ListenerController::reconcile_outcome(const Context& context,
 Result<> ListenerController::note(const Context& context, const api::Listener& listener,
                                   const engine::Outcome& outcome) {
   if (listener.meta.deleting && outcome.result)
-    return write(context, listener.meta.key(), release_patch(listener));
+    return write(context, listener.meta.key(), claims::finalizer_patch(listener.meta, false));
   if (!outcome.result && outcome.result.error().code != Code::stopped)
     events_.record(not_synced(listener, outcome.result.error()));
   const wire::Array patch = outcome_patch(listener, outcome);
@@ -135,7 +130,7 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
     const model::LoadBalancerRef& lb) const {
   std::vector<engine::StandingWish> out;
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
-    if (listener->meta.deleting && !has_our_finalizer(*listener)) continue;
+    if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
     Result<engine::Wish> wish = wish_of(*listener, naming_);
     if (!wish) continue;
     out.push_back({.key = listener->meta.key().to_string(),

@@ -1,10 +1,11 @@
 #include "controllers/portpool/bindings.h"
+#include "claims/finalizer.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
-#include "api/keys.h"
+#include "claims/finalizer.h"
 #include "controllers/portpool/failures.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
@@ -224,18 +225,9 @@ Result<> BindingController::remove_object(const Context& context, const api::Por
     Result<> removed = client_.remove(context, type, binding.meta.key(), {.uid = binding.meta.uid});
     if (!removed) return removed;
   }
-  Array before;
-  Array after;
-  for (const std::string& finalizer : binding.meta.finalizers) {
-    before.emplace_back(finalizer);
-    if (finalizer != api::kFinalizer) after.emplace_back(finalizer);
-  }
-  if (before.size() == after.size()) return {};
-  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", binding.meta.uid}},
-                    Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
-                    Object{{"op", "replace"}, {"path", "/metadata/finalizers"}, {"value", after}}};
-  Result<Value> released =
-      client_.patch(context, type, binding.meta.key(), kube::PatchType::json, patch);
+  if (!claims::has_our_finalizer(binding.meta)) return {};
+  Result<Value> released = client_.patch(context, type, binding.meta.key(), kube::PatchType::json,
+                                         claims::finalizer_patch(binding.meta, false));
   if (!released) return pass(released);
   return {};
 }

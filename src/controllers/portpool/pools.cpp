@@ -8,6 +8,7 @@
 #include "api/keys.h"
 #include "api/walkers.h"
 #include "base/parallel.h"
+#include "claims/finalizer.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
 
@@ -36,10 +37,6 @@ constexpr Duration kTryAgain = std::chrono::seconds{10};
 // cache has caught up by then.
 constexpr Duration kCatchUp = std::chrono::seconds{1};
 
-bool has_our_finalizer(const kube::ObjectMeta& meta) {
-  return std::ranges::find(meta.finalizers, api::kFinalizer) != meta.finalizers.end();
-}
-
 // What the pool's status and the presence of its Listeners depend on.
 bool concerns_pool(const kube::Change<api::Listener>& change) {
   if (!claims::belongs_to_pool(change.object())) return false;
@@ -49,29 +46,6 @@ bool concerns_pool(const kube::Change<api::Listener>& change) {
   const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
   return a.status.listener_id.empty() != b.status.listener_id.empty() ||
          a.meta.deleting != b.meta.deleting || freed;
-}
-
-Array finalizers(const kube::ObjectMeta& meta, bool with_ours) {
-  Array out;
-  for (const std::string& finalizer : meta.finalizers)
-    if (finalizer != api::kFinalizer) out.emplace_back(finalizer);
-  if (with_ours) out.emplace_back(api::kFinalizer);
-  return out;
-}
-
-// Missing and null are the same to the server's `test`.
-Array finalizer_patch(const kube::ObjectMeta& meta, bool with_ours) {
-  Value before = nullptr;
-  if (!meta.finalizers.empty()) {
-    Array now;
-    for (const std::string& finalizer : meta.finalizers) now.emplace_back(finalizer);
-    before = std::move(now);
-  }
-  return {
-      Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", meta.uid}},
-      Object{{"op", "test"}, {"path", "/metadata/finalizers"}, {"value", before}},
-      Object{
-          {"op", "add"}, {"path", "/metadata/finalizers"}, {"value", finalizers(meta, with_ours)}}};
 }
 
 bool was_overtaken(const Error& error) {
@@ -125,7 +99,7 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
   const auto pool = caches_.pools.get(key);
   if (!pool) return Requeue{};
   if (pool->meta.deleting) return let_go(context, *pool);
-  if (!has_our_finalizer(pool->meta)) {
+  if (!claims::has_our_finalizer(pool->meta)) {
     Overtaken overtaken{false};
     if (Result<> taken = take_in(context, *pool, overtaken); !taken) return pass(taken);
     // Our own write brings it back.
@@ -157,8 +131,9 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
 
 Result<> PoolController::take_in(const Context& context, const api::PortPool& pool,
                                  Overtaken& overtaken) {
-  Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
-                                        kube::PatchType::json, finalizer_patch(pool.meta, true));
+  Result<Value> written =
+      client_.patch(context, api::port_pool_kind().type, pool.meta.key(), kube::PatchType::json,
+                    claims::finalizer_patch(pool.meta, true));
   if (!written && was_overtaken(written.error())) return note(overtaken);
   if (!written) return pass(written);
   if (Result<api::PortPool> next = api::decode_port_pool(*written))
@@ -383,7 +358,7 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
 }
 
 Result<Requeue> PoolController::let_go(const Context& context, const api::PortPool& pool) {
-  if (!has_our_finalizer(pool.meta)) return Requeue{};
+  if (!claims::has_our_finalizer(pool.meta)) return Requeue{};
   const auto listeners =
       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string());
   Overtaken overtaken{false};
@@ -395,8 +370,9 @@ Result<Requeue> PoolController::let_go(const Context& context, const api::PortPo
   }
   if (Result<> released = grantor_.release(context, pool.meta.uid, ""); !released)
     return pass(released);
-  Result<Value> written = client_.patch(context, api::port_pool_kind().type, pool.meta.key(),
-                                        kube::PatchType::json, finalizer_patch(pool.meta, false));
+  Result<Value> written =
+      client_.patch(context, api::port_pool_kind().type, pool.meta.key(), kube::PatchType::json,
+                    claims::finalizer_patch(pool.meta, false));
   if (!written && was_overtaken(written.error())) return Requeue{.after = kCatchUp};
   if (!written) return pass(written);
   return Requeue{};
