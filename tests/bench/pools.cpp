@@ -441,6 +441,7 @@ Result<std::vector<Line>> restart_real(Environment& environment) {
 
 std::vector<Bench> pool_benches() {
   return {
+      {{"slot-choice"}, slot_choice},
       {{"admission-p99-100", "admission-p99-4000", "admission-p99-40000",
         "admission-p99-while-creating"},
        admission},
