@@ -29,23 +29,29 @@ bool is_complete(const SlotRequest& request, const std::vector<ListenerPtr>& loc
   return true;
 }
 
+// What belongs together. The last Pod ties better than the token: one that came back, and whose
+// admission ended half way, has a new token on some of its locks.
+const std::string& group_of(const ledger::Claim& claim) {
+  return claim.pod_uid.empty() ? claim.token : claim.pod_uid;
+}
+
 std::vector<Group> matches(const std::vector<SlotRequest>& requests,
                            const std::vector<ListenerPtr>& locks,
                            const std::function<bool(const ledger::Claim&)>& fits) {
-  std::map<std::string, Group> groups;  // by token
+  std::map<std::string, Group> groups;
   for (const ListenerPtr& lock : locks) {
     const auto claim = claim_of(*lock);
     if (!claim || !fits(*claim) || lock->meta.deleting) continue;
     const auto entry = static_cast<std::size_t>(claim->entry);
     if (claim->entry < 0 || entry >= requests.size() || !answers(requests[entry], *lock)) continue;
-    Group& group = groups[claim->token];
+    Group& group = groups[group_of(*claim)];
     group.by_entry.resize(requests.size());
     group.since = std::max(group.since, claim->since);
     group.was_bound = group.was_bound || !claim->pod_uid.empty();
     group.by_entry[entry].push_back(lock);
   }
   std::vector<Group> out;
-  for (auto& [token, group] : groups) {
+  for (auto& [key, group] : groups) {
     bool complete = true;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       std::ranges::sort(group.by_entry[i], {}, [](const ListenerPtr& lock) {
