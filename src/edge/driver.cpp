@@ -9,8 +9,11 @@ namespace {
 
 // In memory, a call may be as long as the caller likes; batches keep one call from holding up
 // others.
-constexpr lb::DriverLimits kLimits{
-    .serial_writes = false, .create_batch = 1000, .remove_batch = 1000, .target_batch = 5000};
+constexpr lb::DriverLimits kLimits{.serial_writes = false,
+                                   .outlives_caller = false,
+                                   .create_batch = 1000,
+                                   .remove_batch = 1000,
+                                   .target_batch = 5000};
 
 std::size_t default_threads() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxDefaultThreads);

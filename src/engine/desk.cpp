@@ -113,9 +113,11 @@ std::optional<Instant> Desk::look(const Context& context) {
   known_.replace(std::move(*listed));
   for (OpenWish* wish : open_.all()) wish->touched = false;
   listed_at_ = now();
+  if (!settling()) in_doubt_.clear();
   if (!listed_) {
     // The first touch: a dead leader's call may still land.
-    settle_for(office_.options.settle);
+    if (driver_->limits().outlives_caller) settle_for(office_.options.settle);
+    if (settling()) note_in_doubt();
     listed_ = true;
     audit_ = true;
   }
@@ -131,6 +133,22 @@ void Desk::settle_for(Duration span) {
   if (span <= Duration::zero()) return;
   settle_until_ = std::max(settle_until_, now() + span);
   next_audit_ = std::min(next_audit_, settle_until_);
+}
+
+// One that was made and leads nowhere since long is not among them: its last caller has waited.
+void Desk::note_in_doubt() {
+  for (const StandingWish& standing : office_.catalog(lb_)) {
+    const Wish& wish = standing.wish;
+    if (wish.known_id.empty()) continue;
+    const lb::KnownListener* const known = known_.by_id(wish.known_id);
+    const bool led = known && !known->spec.targets.empty();
+    const bool leads = wish.spec && !wish.spec->targets.empty();
+    if (led || leads || !standing.applied) in_doubt_.insert(standing.key);
+  }
+}
+
+bool Desk::must_rest(const OpenWish& wish) const {
+  return wish.wish.spec && wish.wish.spec->targets.empty() && in_doubt_.contains(wish.key);
 }
 
 void Desk::list_failed(const Error& error) {

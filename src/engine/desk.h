@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class Desk {
   void list_failed(const Error& error);
   void load_balancer_gone(const Error& error);
   void settle_for(Duration span);
+  void note_in_doubt();
+  bool must_rest(const OpenWish& wish) const;
   Instant next_due();
 
   // desk_audit.cpp: comparing with what the caller believes.
@@ -90,6 +93,9 @@ class Desk {
   Instant listed_at_ = Instant::min();
   std::uint64_t fence_ = 0;
   Instant settle_until_ = Instant::min();
+  // Listeners whose targets a call may still change that nobody waits for any more. While settling,
+  // none of them is said to lead nowhere: whoever hears that gives the port away.
+  std::set<WishKey> in_doubt_;
   Instant next_audit_ = kNever;
 
   // Of the load balancer as a whole.

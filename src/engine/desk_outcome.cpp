@@ -57,7 +57,10 @@ void Desk::failed(OpenWish& wish, const Error& error) {
     case Treatment::look:
       stale_ = true;
       // It may still take effect.
-      if (error.code == Code::timeout) settle_for(office_.options.settle);
+      if (error.code == Code::timeout) {
+        settle_for(office_.options.settle);
+        in_doubt_.insert(wish.key);
+      }
       break;
     case Treatment::again: break;
   }

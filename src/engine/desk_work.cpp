@@ -68,7 +68,11 @@ void Desk::conclude(Window& window, const lb::Plan& plan) {
 void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
-      if (wish->touched && settling()) {
+      if (settling() && must_rest(*wish)) {
+        wish->met = true;
+        wish->not_before = settle_until_;  // the audit of that moment looks first
+        wish = nullptr;
+      } else if (wish->touched && settling()) {
         wish->met = true;
         read_back_ = true;
       } else {

@@ -395,6 +395,48 @@ TEST_F(EngineTest, AfterTheStartAChangeIsReadBackBeforeItIsCalledDone) {
   EXPECT_EQ(provider_.calls(Call::list), 2u);
 }
 
+// Whoever hears that a port leads nowhere gives it to somebody else.
+TEST_F(EngineTest, ThatAPortLeadsNowhereIsSaidWhenNoCallOfADeadProcessCanLandAnyMore) {
+  ModelProvider parallel({.limits = {.serial_writes = false}});
+  const auto start_on = [&](sim::Process& process) {
+    running_ = std::make_unique<EngineProcess>(
+        process, parallel, cluster_, EngineOptions{.name_prefix = std::string(kPrefix)},
+        [] { return true; }, 7);
+  };
+  start_on(process_);
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  parallel.script(Call::targets, {Scripted::Kind::slow, {}, 25s});
+  want("games/a", wish_for(30000, {target(1, 0)}));
+  pass(1s);
+  kernel_.crash(process_);
+  running_.reset();
+
+  start_on(kernel_.start_process("berth-2"));
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  bool led = false;
+  parallel.observe([&](const sim::lb::Change& change) {
+    led = led || (change.after && !change.after->spec.targets.empty());
+  });
+  EXPECT_THAT(parallel.find(kLb, Protocol::tcp, 30000)->spec.targets, testing::IsEmpty());
+  pass(2min);
+  parallel.advance(kernel_.now());
+  EXPECT_FALSE(led);
+}
+
+TEST_F(EngineTest, APortThatNobodyUsedBeforeIsSaidToLeadNowhereAtOnce) {
+  start();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  const Instant made = kernel_.now();
+  want("games/a", wish_for(30000, {target(1)}));
+  run_until_applied();
+  want("games/a", wish_for(30000));
+  run_until_applied();
+  EXPECT_LT(kernel_.now() - made, 1s);
+}
+
 TEST_F(EngineTest, AProviderThatDoesNotKeepWhatItConfirmsIsToldAndNotHammered) {
   start();
   provider_.observe([&](const sim::lb::Change& change) {

@@ -25,6 +25,8 @@ namespace berth::lb {
 struct DriverLimits {
   // Writes to one load balancer must follow each other.
   bool serial_writes = true;
+  // A call may still take effect when the process that sent it is dead.
+  bool outlives_caller = true;
   std::size_t create_batch = 50;  // also of attribute changes
   std::size_t remove_batch = 20;
   std::size_t target_batch = 250;  // targets of all changes of one call
