@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cctype>
+#include <utility>
 
 #include "kube/client/status.h"
 #include "wire/yaml.h"
@@ -70,6 +71,11 @@ std::shared_ptr<const bool> Cluster::play(std::string name,
                                             *through = true;
                                           }));
   return through;
+}
+
+void Cluster::end_players() {
+  // One that ends may start another on its way.
+  while (!chores_.empty()) std::exchange(chores_, {}).clear();
 }
 
 bool Cluster::pause(Duration span, std::stop_token stop) {

@@ -58,7 +58,7 @@ class Cluster {
   // references into that function.
   std::shared_ptr<const bool> play(std::string name, std::function<void(std::stop_token)> body);
   // Stops the tasks that `play` started and waits for their end: before what they use goes.
-  void end_players() { chores_.clear(); }
+  void end_players();
   // Sleeps on a task of the world.
   bool pause(Duration span, std::stop_token stop);
 
