@@ -227,6 +227,25 @@ TEST(Planted, AGrantThatIsNotWritten) {
   EXPECT_THAT(find_planted("no grants", plant), HasSubstr("outside of a grant"));
 }
 
+TEST(Planted, AGrantThatIsGivenTwice) {
+  const Plant plant = meddle([](net::Request request) {
+    if (!is_patch_of(request, "/loadbalancers/")) return std::optional(request);
+    Result<Value> patch = wire::parse_json(request.body);
+    for (Value& operation : patch->as_array()) {
+      if (wire::string_at(operation, "/op") != "add" ||
+          wire::string_at(operation, "/path") != "/spec/grants")
+        continue;
+      wire::Array& grants = operation.as_object()["value"].as_array();
+      Object again = grants.front().as_object();
+      again["item"] = grants.back().as_object()["item"];
+      if (grants.size() > 1) grants.back() = again;
+    }
+    request.body = wire::to_json(*patch);
+    return std::optional(request);
+  });
+  EXPECT_THAT(find_planted("a grant given twice", plant), HasSubstr("grants that overlap"));
+}
+
 TEST(Planted, AMissedDrainOfThePeer) {
   const Plant plant = meddle_with_driver({.changes = [](const auto& lb, lb::TargetChange& change) {
     if (lb.id == "west") change.remove.clear();

@@ -20,10 +20,25 @@ std::optional<std::uint64_t> number_from_environment(const char* name) {
 
 std::optional<std::uint64_t> only_seed() { return number_from_environment("BERTH_SCENARIO_SEED"); }
 
+std::optional<sim::CrashAt> only_crash() {
+  const char* const text = std::getenv("BERTH_SCENARIO_CRASH");
+  if (!text) return std::nullopt;
+  for (const auto side : {sim::CrashSide::before, sim::CrashSide::after}) {
+    const std::string words = to_string(sim::CrashAt{.write_index = 0, .side = side});
+    const std::string_view start = std::string_view(words).substr(0, words.size() - 1);
+    if (!std::string_view(text).starts_with(start)) continue;
+    return sim::CrashAt{.write_index = std::strtoull(text + start.size(), nullptr, 10),
+                        .side = side};
+  }
+  return std::nullopt;
+}
+
 // Thousands of worlds would log all that went wrong in them, as planned.
 class QuietLog final : public testing::Environment {
  public:
-  void SetUp() override { set_log_level(only_seed() ? LogLevel::debug : LogLevel::error); }
+  void SetUp() override {
+    set_log_level(only_seed() || only_crash() ? LogLevel::debug : LogLevel::error);
+  }
 };
 
 const testing::Environment* const kQuietLog = testing::AddGlobalTestEnvironment(new QuietLog);
@@ -39,6 +54,17 @@ sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time) {
           .count = std::numeric_limits<std::uint64_t>::max(),
           .cpu_time = seconds ? Duration{std::chrono::seconds{*seconds}} : default_cpu_time,
           .repeat_every = 20};
+}
+
+Result<sim::CrashSweepReport> crash_everywhere(
+    std::string name, const std::function<Result<sim::RunReport>(const sim::CrashPlan&)>& run) {
+  const auto crash = only_crash();
+  if (!crash) return sim::crash_everywhere(std::move(name), run);
+  const auto calm = run(sim::NoCrash{});  // tells the run which of its writes is the first
+  if (!calm) return fail(calm.error());
+  const auto crashed = run(*crash);
+  if (!crashed) return fail(crashed.error());
+  return sim::CrashSweepReport{.writes = calm->writes, .runs = 1};
 }
 
 Duration up_to(Random& random, Duration most) {
