@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "base/context.h"
+#include "base/time.h"
 
 namespace berth::claims {
 
@@ -24,18 +25,26 @@ class Courtesy {
     Courtesy& courtesy_;
   };
 
-  // Before a write that can wait. Admissions that never end must not stop it for good.
-  void give_way(const Context& context) const {
-    for (Duration waited{}; guests_ > 0 && waited < kMaxWait; waited += kStep) {
+  // Before a write that can wait. Admissions that never end must not stop bulk work for good: while
+  // there are some, one write goes at each turn, so that no claim finds a queue before it.
+  void give_way(const Context& context) {
+    while (guests_ > 0 && !take_turn(context.tasks.now())) {
       if (!sleep_for(context.tasks, kStep, context.stop)) return;
     }
   }
 
  private:
   static constexpr Duration kStep = std::chrono::milliseconds{1};
-  static constexpr Duration kMaxWait = std::chrono::milliseconds{20};
+  static constexpr Duration kTurn = std::chrono::milliseconds{2};
+
+  bool take_turn(Instant now) {
+    Instant::rep next = next_turn_;
+    return now.time_since_epoch().count() >= next &&
+           next_turn_.compare_exchange_strong(next, (now + kTurn).time_since_epoch().count());
+  }
 
   std::atomic<int> guests_{0};
+  std::atomic<Instant::rep> next_turn_{0};
 };
 
 }  // namespace berth::claims

@@ -82,6 +82,7 @@ Result<> run_child(const std::string& mode, const std::string& resource,
 std::vector<Bench> sync_benches();
 std::vector<Bench> local_benches();
 std::vector<Bench> kubesim_benches();
+std::vector<Bench> admission_benches();
 std::vector<Bench> pool_benches();
 std::vector<Bench> edge_benches();
 std::vector<Bench> stage_benches();

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "app/serve.h"
+#include "bench.h"
 #include "session.h"
 #include "sim/lb/model_driver.h"
 
@@ -32,8 +34,10 @@ class CountingTransport final : public net::Transport {
 
 class House {
  public:
-  // Opens when it serves: webhooks are answered from synced caches. The driver outlives it.
-  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig, lb::Driver& driver);
+  // Opens when it serves: webhooks are answered from synced caches. The driver outlives it. A house
+  // that takes the place of another one answers webhooks at its port, as behind a Service.
+  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig, lb::Driver& driver,
+                                             std::uint16_t webhook_port = 0);
   ~House();
 
   Tasks& tasks() { return session_.tasks; }
@@ -44,6 +48,7 @@ class House {
   // Until it leads: then controllers run.
   Result<> wait_until_leading();
   Duration took_to_serve() const { return took_; }
+  std::uint16_t webhook_port() const { return webhook_port_; }
 
   // The namespace "games", open for ports.
   Result<> need_namespace();
@@ -52,7 +57,8 @@ class House {
   Result<> create_pool(const std::string& name, int ports, const std::string& protocol,
                        std::vector<std::string> load_balancers);
   Result<> wait_for_pool(const std::string& name);
-  Result<> remove_pool(const std::string& name);
+  // What pools still write when they are Ready is over.
+  void wait_until_quiet();
 
  private:
   House() = default;
@@ -62,6 +68,7 @@ class House {
   std::unique_ptr<CountingTransport> counter_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
+  std::atomic<std::uint16_t> webhook_port_{0};
   Duration took_{};
   std::unique_ptr<Task> main_;
 };
@@ -77,6 +84,22 @@ struct Model {
   sim::lb::ModelDriver driver{provider};
 };
 
+// On a fresh embedded server, with the namespace, leading.
+Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver);
+
 double percentile(std::vector<double> values, double p);
+double milliseconds(Duration span);
+
+// Writers at one time, where as many as possible are wanted.
+inline constexpr int kWriters = 16;
+// Runs `work(i)` for each i on so many threads.
+void on_threads(int threads, int count, const std::function<void(int)>& work);
+
+// One claim as it is written, and nothing else: what no admission can do without.
+struct BarePatches {
+  std::vector<double> times_ms;
+  double per_second = 0;
+};
+Result<BarePatches> bare_patches(House& house, const std::string& pool, int clients, int count);
 
 }  // namespace berth::bench

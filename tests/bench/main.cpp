@@ -72,6 +72,7 @@ std::vector<Bench> all_benches() {
   std::vector<Bench> all = local_benches();
   for (Bench& bench : sync_benches()) all.push_back(std::move(bench));
   for (Bench& bench : kubesim_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : admission_benches()) all.push_back(std::move(bench));
   for (Bench& bench : pool_benches()) all.push_back(std::move(bench));
   for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   for (Bench& bench : stage_benches()) all.push_back(std::move(bench));

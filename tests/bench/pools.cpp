@@ -1,5 +1,5 @@
-// Port pools: how long an admission takes, how soon a Pod is Ready, how soon a controller serves
-// again, and how often it writes. Beside what the API server alone would take for the same.
+// Port pools: how soon a Pod is Ready, how soon a controller serves again, and how often it writes.
+// Beside what the API server alone would take for the same.
 
 #include <malloc.h>
 #include <unistd.h>
@@ -8,196 +8,23 @@
 #include <atomic>
 #include <boost/json.hpp>
 #include <fstream>
-#include <thread>
 
 #include "api/listener.h"
 #include "api/pod_ports.h"
 #include "bench.h"
-#include "controllers/install/plan.h"
 #include "edge/driver.h"
 #include "house.h"
-#include "ledger/claim.h"
-#include "ledger/slot_table.h"
 #include "support/control_plane.h"
 
 namespace berth::bench {
 namespace {
 
-constexpr int kAdmissions = 600;
-constexpr int kAdmittersAtOnce = 4;
-constexpr int kWriters = 16;
 constexpr int kBareWrites = 1500;
 // From an address to Ready: per Listener its target and its status; PortBinding, its status, the
 // Pod. The formula of the design without the claims.
 constexpr double kWritesAfterAdmission = 5;
 constexpr int kRestartListeners = 100'000;
 constexpr int kRestartListenersReal = 20'000;
-
-double milliseconds(Duration span) { return to_seconds(span) * 1e3; }
-
-// Runs `work(i)` for each i on so many threads.
-void on_threads(int threads, int count, const std::function<void(int)>& work) {
-  std::atomic<int> next{0};
-  std::vector<std::jthread> all;
-  for (int t = 0; t < threads; ++t) {
-    all.emplace_back([&] {
-      for (int i = next++; i < count; i = next++) work(i);
-    });
-  }
-}
-
-// One claim as it is written, and nothing else: what no admission can do without.
-struct BarePatches {
-  double p50_ms = 0;
-  double p99_ms = 0;
-  double per_second = 0;
-};
-
-Result<BarePatches> bare_patches(House& house, const std::string& pool, int clients, int count) {
-  const kube::ResourceType& type = api::listener_kind().type;
-  const auto page =
-      house.client().list(house.patiently(), type,
-                          {.ns = "games", .label_selector = "owner-name=" + pool, .limit = 64});
-  if (!page) return fail(page.error());
-  if (page->items.empty()) return fail(Code::not_found, "pool {} has no Listeners", pool);
-  std::vector<double> times(static_cast<std::size_t>(count));
-  std::atomic<int> failures{0};
-  const Instant begin = house.tasks().now();
-  on_threads(clients, count, [&](int i) {
-    const wire::Value& object = page->items[static_cast<std::size_t>(i) % page->items.size()];
-    const kube::ObjectKey key{"games", std::string(wire::string_at(object, "/metadata/name"))};
-    const wire::Array patch{
-        wire::Object{{"op", "test"}, {"path", "/metadata/deletionTimestamp"}, {"value", nullptr}},
-        wire::Object{{"op", "add"},
-                     {"path", "/metadata/annotations/bench"},
-                     {"value", std::string(200, 'a' + static_cast<char>(i % 26))}}};
-    const Instant sent = house.tasks().now();
-    if (!house.client().patch(house.patiently(), type, key, kube::PatchType::json, patch))
-      ++failures;
-    times[static_cast<std::size_t>(i)] = milliseconds(house.tasks().now() - sent);
-  });
-  if (failures > 0) return fail(Code::internal, "{} patches failed", failures.load());
-  return BarePatches{percentile(times, 0.5), percentile(times, 0.99),
-                     count / to_seconds(house.tasks().now() - begin)};
-}
-
-// Frees what admissions without Pods have claimed.
-Result<> free_claims(House& house, const std::string& pool) {
-  const kube::ResourceType& type = api::listener_kind().type;
-  const auto page = house.client().list_all(
-      house.patiently(), type, {.ns = "games", .label_selector = "owner-name=" + pool});
-  if (!page) return fail(page.error());
-  const std::string path =
-      "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation);
-  std::vector<kube::ObjectKey> taken;
-  for (const wire::Value& object : page->items) {
-    if (!wire::string_at(object, path).empty())
-      taken.push_back({"games", std::string(wire::string_at(object, "/metadata/name"))});
-  }
-  std::atomic<int> failures{0};
-  on_threads(kWriters, static_cast<int>(taken.size()), [&](int i) {
-    const wire::Array patch{wire::Object{{"op", "replace"}, {"path", path}, {"value", ""}}};
-    if (!house.client().patch(house.patiently(), type, taken[static_cast<std::size_t>(i)],
-                              kube::PatchType::json, patch))
-      ++failures;
-  });
-  if (failures > 0) return fail(Code::internal, "{} claims were not freed", failures.load());
-  return {};
-}
-
-// Milliseconds of each admission: from the review to the answer, the claim written in between.
-Result<std::vector<double>> admissions(House& house, const std::string& pool, int ports) {
-  std::vector<double> times;
-  std::atomic<int> refused{0};
-  Mutex mu;
-  std::string last;
-  const int round = std::min(kAdmissions, ports / 2);
-  while (static_cast<int>(times.size()) < kAdmissions) {
-    std::vector<double> mine(static_cast<std::size_t>(round));
-    on_threads(kAdmittersAtOnce, round, [&](int i) {
-      const net::Request request{
-          .method = "POST",
-          .url = std::string(controllers::install::kPodPortsPath),
-          .body = review_of(room(fmt::format("room-{}", i), pool + " TCP 8000"))};
-      const Instant sent = house.tasks().now();
-      const net::Reply reply = house.app().admit(request, {});
-      mine[static_cast<std::size_t>(i)] = milliseconds(house.tasks().now() - sent);
-      if (reply.body.find("\"allowed\":true") != std::string::npos) return;
-      ++refused;
-      const MutexLock lock(mu);
-      last = reply.body;
-    });
-    times.insert(times.end(), mine.begin(), mine.end());
-    if (Result<> freed = free_claims(house, pool); !freed) return pass(freed);
-  }
-  if (refused > 0)
-    return fail(Code::internal, "{} admissions were refused: {}", refused.load(), last);
-  return times;
-}
-
-Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver) {
-  Result<std::string> kubeconfig = environment.fresh_embedded_server();
-  if (!kubeconfig) return pass(kubeconfig);
-  Result<std::unique_ptr<House>> house = House::open(*kubeconfig, driver);
-  if (!house) return house;
-  if (Result<> leads = (*house)->wait_until_leading(); !leads) return pass(leads);
-  if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
-  return house;
-}
-
-// Microseconds of one choice in a pool that is full but for its last port.
-double choice_in(std::uint32_t slots) {
-  constexpr int kChoices = 20'000;
-  constexpr model::Protocol kTcp[] = {model::Protocol::tcp};
-  ledger::SlotTable table(
-      {{.name = "item", .first_port = 1, .slots = slots, .protocols = {kTcp[0]}}},
-      ledger::Policy::in_order);
-  table.set_listener({0, kTcp[0], slots - 1}, 0, {.made = true, .empty = true});
-  ThreadTasks tasks;
-  const Instant begin = tasks.now();
-  std::uint64_t found = 0;
-  for (int i = 0; i < kChoices; ++i)
-    found += table.choose("", kTcp, static_cast<std::uint32_t>(i)).has_value() ? 1 : 0;
-  const double took = to_seconds(tasks.now() - begin) * 1e6 / kChoices;
-  return found == kChoices ? took : 0;
-}
-
-Result<std::vector<Line>> slot_choice(Environment&) {
-  return std::vector<Line>{{"slot-choice",
-                            "choosing the last free of 40,000 ports in memory, beside the aim",
-                            choice_in(40'000), 5, "us", "lower"}};
-}
-
-Result<std::vector<Line>> admission(Environment& environment) {
-  Model model;
-  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
-  if (!house) return pass(house);
-  std::vector<Line> lines;
-  double calm = 0;
-  for (const int ports : {100, 4000, 40000}) {
-    const std::string pool = fmt::format("pool{}", ports);
-    if (Result<> made = (*house)->need_pool(pool, ports); !made) return pass(made);
-    Result<std::vector<double>> times = admissions(**house, pool, ports);
-    if (!times) return pass(times);
-    const auto bare = bare_patches(**house, pool, kAdmittersAtOnce, kAdmissions);
-    if (!bare) return fail(bare.error());
-    if (ports == 100) calm = percentile(*times, 0.99);
-    lines.push_back({fmt::format("admission-p99-{}", ports),
-                     fmt::format("admission of a Pod, pool of {} ports (p50 {:.2f} ms), beside one "
-                                 "bare patch",
-                                 ports, percentile(*times, 0.5)),
-                     percentile(*times, 0.99), bare->p99_ms, "ms", "lower"});
-  }
-  if (Result<> begun = (*house)->create_pool("large", 4000, "", {"lb-large"}); !begun)
-    return pass(begun);
-  Result<std::vector<double>> busy = admissions(**house, "pool100", 100);
-  if (!busy) return pass(busy);
-  lines.push_back({"admission-p99-while-creating",
-                   "the same, pool of 100, while 8,000 Listeners are created, beside none",
-                   percentile(*busy, 0.99), calm, "ms", "lower"});
-  if (Result<> filled = (*house)->wait_for_pool("large"); !filled) return pass(filled);
-  return lines;
-}
 
 wire::Object status_with_ip(int n) {
   return {
@@ -288,7 +115,8 @@ Result<std::vector<Line>> ready_one(Environment& environment) {
   if (!bare) return fail(bare.error());
   return std::vector<Line>{
       {"ready-1", "from an address to Ready, one Pod on edge, beside 5 bare writes in a row",
-       percentile(times, 0.5), kWritesAfterAdmission * bare->p50_ms, "ms", "lower"}};
+       percentile(times, 0.5), kWritesAfterAdmission * percentile(bare->times_ms, 0.5), "ms",
+       "lower"}};
 }
 
 Result<Line> ready_many(House& house, const std::string& name, const std::string& where,
@@ -342,8 +170,7 @@ Result<std::vector<Line>> ready_real(Environment& environment) {
 
 // Writes from admission to Ready of one Pod, and none after it.
 Result<double> writes_of_one(House& house, const std::string& name, const std::string& ask) {
-  // What the pool's creation still writes is over by then.
-  (void)sleep_for(house.tasks(), std::chrono::seconds{4}, {});
+  house.wait_until_quiet();
   const std::uint64_t before = house.writes();
   if (Result<> made = create_rooms_of(house, name, ask, 1); !made) return pass(made);
   Result<double> took = until_ready(house, name, 1);
@@ -397,6 +224,7 @@ Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::s
                                      int listeners) {
   Model model;
   double transfer = 0;
+  std::uint16_t webhook_port = 0;
   {
     Result<std::unique_ptr<House>> house = House::open(kubeconfig, model.driver);
     if (!house) return pass(house);
@@ -405,9 +233,11 @@ Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::s
     Result<double> took = bare_transfer(**house);
     if (!took) return pass(took);
     transfer = *took;
+    (*house)->wait_until_quiet();
+    webhook_port = (*house)->webhook_port();
   }
   const double before = resident_megabytes();
-  Result<std::unique_ptr<House>> again = House::open(kubeconfig, model.driver);
+  Result<std::unique_ptr<House>> again = House::open(kubeconfig, model.driver, webhook_port);
   if (!again) return pass(again);
   const double serving = to_seconds((*again)->took_to_serve());
   if (Result<> leads = (*again)->wait_until_leading(); !leads) return pass(leads);
@@ -441,10 +271,6 @@ Result<std::vector<Line>> restart_real(Environment& environment) {
 
 std::vector<Bench> pool_benches() {
   return {
-      {{"slot-choice"}, slot_choice},
-      {{"admission-p99-100", "admission-p99-4000", "admission-p99-40000",
-        "admission-p99-while-creating"},
-       admission},
       {{"ready-1"}, ready_one},
       {{"ready-1000", "ready-10000"}, ready_thousands},
       {{"ready-1000-real"}, ready_real},

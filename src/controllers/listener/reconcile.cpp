@@ -25,7 +25,7 @@ ObjectKey key_of(const std::string& text) {
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
                                        claims::ListenerStore& listeners,
-                                       const claims::Courtesy& courtesy,
+                                       claims::Courtesy& courtesy,
                                        kube::EventRecorder& events, Naming naming,
                                        metrics::Registry* registry)
     : client_(client),

@@ -23,7 +23,7 @@ namespace berth::controllers::listener {
 class ListenerController final : public engine::Sink {
  public:
   ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
-                     const claims::Courtesy& courtesy, kube::EventRecorder& events, Naming naming,
+                     claims::Courtesy& courtesy, kube::EventRecorder& events, Naming naming,
                      metrics::Registry* registry);
 
   // Before `add_to`; the engine outlives the controllers' run.
@@ -43,7 +43,7 @@ class ListenerController final : public engine::Sink {
 
   kube::Client& client_;
   claims::ListenerStore& listeners_;
-  const claims::Courtesy& courtesy_;
+  claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const Naming naming_;
   engine::Engine* engine_ = nullptr;

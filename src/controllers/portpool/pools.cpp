@@ -62,7 +62,7 @@ Result<> note(std::atomic<bool>& overtaken) {
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
                                claims::Claimer& claimer, claims::Grantor& grantor,
-                               const claims::Courtesy& courtesy, kube::EventRecorder& events,
+                               claims::Courtesy& courtesy, kube::EventRecorder& events,
                                model::LoadBalancerDefaults defaults, metrics::Registry* registry)
     : client_(client),
       caches_(caches),

@@ -21,7 +21,7 @@ namespace berth::controllers::portpool {
 class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                 claims::Grantor& grantor, const claims::Courtesy& courtesy,
+                 claims::Grantor& grantor, claims::Courtesy& courtesy,
                  kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
                  metrics::Registry* registry);
 
@@ -69,7 +69,7 @@ class PoolController {
   Caches caches_;
   claims::Claimer& claimer_;
   claims::Grantor& grantor_;
-  const claims::Courtesy& courtesy_;
+  claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const model::LoadBalancerDefaults defaults_;
   kube::Controller controller_;
