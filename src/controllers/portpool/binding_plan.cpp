@@ -6,6 +6,7 @@
 #include "api/go_duration.h"
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
+#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/targets.h"
 
 namespace berth::controllers::portpool {
@@ -16,8 +17,6 @@ using ledger::SlotState;
 // The caches of Pods and Listeners are not at the same point in time: what looks lost may only be
 // late.
 constexpr Duration kLostGrace = std::chrono::seconds{10};
-// A cache that is behind has caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
 // A binding that takes longer than this says so; a quick one saves the write.
 constexpr Duration kQuickBinding = std::chrono::seconds{2};
 // A port that somebody else has may become free.

@@ -1,5 +1,4 @@
 #include "controllers/portpool/bindings.h"
-#include "claims/finalizer.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -7,6 +6,7 @@
 #include "api/decode.h"
 #include "claims/finalizer.h"
 #include "controllers/portpool/failures.h"
+#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
 
@@ -23,14 +23,6 @@ using wire::Value;
 // Pods are worked on side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kWorkers = 16;
-// What overtook a write of ours may have come and gone before we looked: then no change brings the
-// key back. The caches have caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
-
-bool was_overtaken(const Error& error) {
-  return error.code == Code::precondition || error.code == Code::not_found ||
-         error.code == Code::conflict;
-}
 
 // What a Pod's entries take from its pool.
 bool concerns_pods(const kube::Change<api::PortPool>& change) {

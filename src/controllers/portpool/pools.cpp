@@ -11,6 +11,7 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
+#include "controllers/portpool/overtaken.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -33,9 +34,6 @@ constexpr std::size_t kCreationsPerPass = 1000;
 constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
-// What overtook a write of ours need not concern the pool, so nothing else would bring it back. The
-// cache has caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 // What the pool's status and the presence of its Listeners depend on.
 bool concerns_pool(const kube::Change<api::Listener>& change) {
@@ -46,11 +44,6 @@ bool concerns_pool(const kube::Change<api::Listener>& change) {
   const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
   return a.status.listener_id.empty() != b.status.listener_id.empty() ||
          a.meta.deleting != b.meta.deleting || freed;
-}
-
-bool was_overtaken(const Error& error) {
-  return error.code == Code::precondition || error.code == Code::not_found ||
-         error.code == Code::conflict;
 }
 
 Result<> note(std::atomic<bool>& overtaken) {
