@@ -207,6 +207,8 @@ class Planner {
       return;
     }
     plan_.patch_binding = binding_patch(*view_.binding, *view_.pod, told_);
+    // While it drains, Listeners change once more; that it is NotReady or Ready again helps nobody.
+    if (view_.pod->meta.deleting) return;
     const Duration age = view_.now - view_.pod->meta.created;
     if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
       return look_again(kQuickBinding - age);
