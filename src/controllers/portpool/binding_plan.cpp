@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "api/go_duration.h"
+#include "claims/finalizer.h"
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/overtaken.h"
@@ -154,7 +155,7 @@ class Planner {
 
   void note_cleaning(const ledger::Claim& claim) {
     if (claim.state == SlotState::draining) draining_ = true;
-    if (claim.state == SlotState::kept) kept_since_ = claim.since;
+    if (claim.state == SlotState::kept) kept_ = claim;
   }
 
   static bool rests(const HeldSlot& slot) {
@@ -213,6 +214,8 @@ class Planner {
     if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
       return look_again(kQuickBinding - age);
     plan_.binding_status = status_patch(*view_.binding, told_, ready_);
+    if (is_ready() && view_.binding->status.status != api::kReady)
+      plan_.binding_events.push_back(binding_is_ready(*view_.binding, told_));
   }
 
   // The Pod is gone or has ended.
@@ -220,11 +223,26 @@ class Planner {
     if (!view_.binding) return;
     // Not seen yet, or its slots are not: nothing says that it is over.
     if (has_living_pod() && !told_.empty()) return;
-    if (draining_ || kept_since_) {
-      plan_.binding_status = cleaning_patch(*view_.binding, !draining_, kept_since_, view_.now);
+    if (draining_ || kept_) {
+      plan_.binding_status =
+          cleaning_patch(*view_.binding, !draining_,
+                         kept_ ? std::optional(kept_->since) : std::nullopt, view_.now);
+      if (plan_.binding_status) plan_farewell_event();
       return;
     }
     plan_.delete_binding = true;
+    const bool was_said = view_.binding->status.status == api::kCleaned;
+    // Without our finalizer it only waits for somebody else's.
+    const bool is_let_go =
+        view_.binding->meta.deleting && !claims::has_our_finalizer(view_.binding->meta);
+    if (!was_said && !is_let_go) plan_farewell_event();
+  }
+
+  void plan_farewell_event() {
+    plan_.binding_events.push_back(
+        draining_
+            ? binding_is_cleaning(*view_.binding)
+            : binding_is_clean(*view_.binding, kept_ ? std::optional(kept_->until) : std::nullopt));
   }
 
   void plan_note() {
@@ -239,7 +257,7 @@ class Planner {
     const std::string_view told = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
     if (ready && told != api::kReady) {
       plan_.pod_note.status = std::string(api::kReady);
-      plan_.events.push_back(pod_is_ready(pod));
+      plan_.pod_events.push_back(pod_is_ready(pod));
     }
     if (!ready && told == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
     plan_condition(ready);
@@ -255,7 +273,7 @@ class Planner {
       if (now == kube::ConditionStatus::no) return;
       const Error error = claim_lost(*lost_);
       plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
-      plan_.events.push_back(pod_lost_claim(pod, error));
+      plan_.pod_events.push_back(pod_lost_claim(pod, error));
     } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&
                now != kube::ConditionStatus::yes) {
       plan_.pod_note.condition = {true, std::string(api::kReady),
@@ -272,7 +290,7 @@ class Planner {
   std::vector<const api::PortBindingItem*> ready_;
   std::size_t own_ = 0;
   bool draining_ = false;
-  std::optional<WallTime> kept_since_;
+  std::optional<ledger::Claim> kept_;
   claims::ListenerPtr lost_;
 };
 
