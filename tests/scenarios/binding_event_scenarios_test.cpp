@@ -50,6 +50,10 @@ std::string status_of(PoolHouse& house, const std::string& name) {
   return binding ? std::string(wire::string_at(*binding, "/status/status")) : "gone";
 }
 
+Result<> run_until_status(PoolHouse& house, const std::string& name, std::string_view status) {
+  return house.run_until([&house, name, status] { return status_of(house, name) == status; });
+}
+
 TEST(BindingEvents, TellTheLifeOfABindingOnceWhoeverLeads) {
   PoolHouse house(11, {});
   ASSERT_TRUE(house.open());
@@ -91,6 +95,27 @@ TEST(BindingEvents, TellThatAPodThatEndedIsCleanedUp) {
   ASSERT_TRUE(house.settle());
   EXPECT_THAT(story_of(house, "room-2"),
               ElementsAre("CreateSuccess", "Ready", "Cleaning", "CleanSuccess"));
+}
+
+TEST(BindingEvents, TellThatANameWasKeptAndCameBack) {
+  PoolHouse house(13, {});
+  ASSERT_TRUE(house.open());
+  User user(house.world());
+  ASSERT_TRUE(user.create("room-5", kind_of(5))) << user.last_refusal();
+  ASSERT_TRUE(run_until_status(house, "room-5", "Ready"));
+  user.remove("room-5");
+  ASSERT_TRUE(run_until_status(house, "room-5", "Cleaned"));
+  house.world().restart(0);
+  ASSERT_TRUE(user.create("room-5", kind_of(5))) << user.last_refusal();
+  ASSERT_TRUE(house.settle());
+  EXPECT_THAT(story_of(house, "room-5"),
+              ElementsAre("CreateSuccess", "Ready", "Cleaning", "CleanSuccess", "Ready"));
+  const std::vector<Value> told = events_on(house, "PortBinding", "room-5");
+  EXPECT_THAT(std::string(wire::string_at(told.at(3), "/message")), HasSubstr("the same name"));
+
+  user.remove("room-5");
+  ASSERT_TRUE(house.settle());
+  EXPECT_EQ(story_of(house, "room-5").size(), 7u) << "cleaned, and not again when it is deleted";
 }
 
 }  // namespace

@@ -60,15 +60,19 @@ class Planner {
 
   void plan_slot(const HeldSlot& slot) {
     switch (slot.claim.state) {
-      case SlotState::claimed:
-        if (is_own(slot)) view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
-        return;
+      case SlotState::claimed: return plan_claimed(slot);
       case SlotState::bound: return plan_bound(slot);
       case SlotState::draining: return plan_draining(slot);
       case SlotState::kept:
       case SlotState::quarantined: return plan_waiting(slot);
       case SlotState::free: return;
     }
+  }
+
+  void plan_claimed(const HeldSlot& slot) {
+    if (is_own(slot)) return view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
+    // Tied by its name alone: that Pod has been admitted and is not seen yet.
+    if (slot.claim.keep > Duration::zero()) name_returns_ = true;
   }
 
   void plan_bound(const HeldSlot& slot) {
@@ -223,6 +227,8 @@ class Planner {
     if (!view_.binding) return;
     // Not seen yet, or its slots are not: nothing says that it is over.
     if (has_living_pod() && !told_.empty()) return;
+    // Admission finds a kept name's ports through it: the next attempt, if this one fails, too.
+    if (name_returns_) return;
     if (draining_ || kept_) {
       plan_.binding_status =
           cleaning_patch(*view_.binding, !draining_,
@@ -290,6 +296,7 @@ class Planner {
   std::vector<const api::PortBindingItem*> ready_;
   std::size_t own_ = 0;
   bool draining_ = false;
+  bool name_returns_ = false;
   std::optional<ledger::Claim> kept_;
   claims::ListenerPtr lost_;
 };
