@@ -18,12 +18,13 @@ using std::chrono::seconds;
 
 const std::string kEvents = "/api/v1/namespaces/games/events";
 
-// What `kubectl describe` shows of it; null when nothing was said.
-Value event_on(World& world, std::string_view name) {
+// What `kubectl describe` shows of the Pod; null when nothing was said.
+Value event_on_pod(World& world, std::string_view name) {
   const auto events = world.cluster().list(kEvents);
   if (!events) return nullptr;
   const auto found = std::ranges::find_if(*events, [&](const Value& event) {
-    return wire::string_at(event, "/involvedObject/name") == name;
+    return wire::string_at(event, "/involvedObject/kind") == "Pod" &&
+           wire::string_at(event, "/involvedObject/name") == name;
   });
   return found == events->end() ? Value() : *found;
 }
@@ -56,7 +57,7 @@ TEST(PortPool, APodIsToldItsPortAndThePortLeadsToIt) {
   EXPECT_EQ(target.ip, wire::string_at(*pod, "/status/podIP"));
   EXPECT_EQ(target.port, 8000);
 
-  const Value told = event_on(house.world(), "room-0");
+  const Value told = event_on_pod(house.world(), "room-0");
   EXPECT_EQ(wire::string_at(told, "/reason"), "Ready");
   EXPECT_THAT(std::string(wire::string_at(told, "/message")),
               HasSubstr(fmt::format(":{}", bindings->front().start_port)));

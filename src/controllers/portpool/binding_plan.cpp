@@ -4,8 +4,10 @@
 #include <boost/json.hpp>
 
 #include "api/go_duration.h"
+#include "claims/finalizer.h"
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
+#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/targets.h"
 
 namespace berth::controllers::portpool {
@@ -16,8 +18,6 @@ using ledger::SlotState;
 // The caches of Pods and Listeners are not at the same point in time: what looks lost may only be
 // late.
 constexpr Duration kLostGrace = std::chrono::seconds{10};
-// A cache that is behind has caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
 // A binding that takes longer than this says so; a quick one saves the write.
 constexpr Duration kQuickBinding = std::chrono::seconds{2};
 // A port that somebody else has may become free.
@@ -60,15 +60,19 @@ class Planner {
 
   void plan_slot(const HeldSlot& slot) {
     switch (slot.claim.state) {
-      case SlotState::claimed:
-        if (is_own(slot)) view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
-        return;
+      case SlotState::claimed: return plan_claimed(slot);
       case SlotState::bound: return plan_bound(slot);
       case SlotState::draining: return plan_draining(slot);
       case SlotState::kept:
       case SlotState::quarantined: return plan_waiting(slot);
       case SlotState::free: return;
     }
+  }
+
+  void plan_claimed(const HeldSlot& slot) {
+    if (is_own(slot)) return view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
+    // Tied by its name alone: that Pod has been admitted and is not seen yet.
+    if (slot.claim.keep > Duration::zero()) name_returns_ = true;
   }
 
   void plan_bound(const HeldSlot& slot) {
@@ -155,7 +159,7 @@ class Planner {
 
   void note_cleaning(const ledger::Claim& claim) {
     if (claim.state == SlotState::draining) draining_ = true;
-    if (claim.state == SlotState::kept) kept_since_ = claim.since;
+    if (claim.state == SlotState::kept) kept_ = claim;
   }
 
   static bool rests(const HeldSlot& slot) {
@@ -208,10 +212,14 @@ class Planner {
       return;
     }
     plan_.patch_binding = binding_patch(*view_.binding, *view_.pod, told_);
+    // While it drains, Listeners change once more; that it is NotReady or Ready again helps nobody.
+    if (view_.pod->meta.deleting) return;
     const Duration age = view_.now - view_.pod->meta.created;
     if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
       return look_again(kQuickBinding - age);
     plan_.binding_status = status_patch(*view_.binding, told_, ready_);
+    if (is_ready() && view_.binding->status.status != api::kReady)
+      plan_.binding_events.push_back(binding_is_ready(*view_.binding, told_));
   }
 
   // The Pod is gone or has ended.
@@ -219,11 +227,28 @@ class Planner {
     if (!view_.binding) return;
     // Not seen yet, or its slots are not: nothing says that it is over.
     if (has_living_pod() && !told_.empty()) return;
-    if (draining_ || kept_since_) {
-      plan_.binding_status = cleaning_patch(*view_.binding, !draining_, kept_since_, view_.now);
+    // Admission finds a kept name's ports through it: the next attempt, if this one fails, too.
+    if (name_returns_) return;
+    if (draining_ || kept_) {
+      plan_.binding_status =
+          cleaning_patch(*view_.binding, !draining_,
+                         kept_ ? std::optional(kept_->since) : std::nullopt, view_.now);
+      if (plan_.binding_status) plan_farewell_event();
       return;
     }
     plan_.delete_binding = true;
+    const bool was_said = view_.binding->status.status == api::kCleaned;
+    // Without our finalizer it only waits for somebody else's.
+    const bool is_let_go =
+        view_.binding->meta.deleting && !claims::has_our_finalizer(view_.binding->meta);
+    if (!was_said && !is_let_go) plan_farewell_event();
+  }
+
+  void plan_farewell_event() {
+    plan_.binding_events.push_back(
+        draining_
+            ? binding_is_cleaning(*view_.binding)
+            : binding_is_clean(*view_.binding, kept_ ? std::optional(kept_->until) : std::nullopt));
   }
 
   void plan_note() {
@@ -238,7 +263,7 @@ class Planner {
     const std::string_view told = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
     if (ready && told != api::kReady) {
       plan_.pod_note.status = std::string(api::kReady);
-      plan_.events.push_back(pod_is_ready(pod));
+      plan_.pod_events.push_back(pod_is_ready(pod));
     }
     if (!ready && told == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
     plan_condition(ready);
@@ -254,7 +279,7 @@ class Planner {
       if (now == kube::ConditionStatus::no) return;
       const Error error = claim_lost(*lost_);
       plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
-      plan_.events.push_back(pod_lost_claim(pod, error));
+      plan_.pod_events.push_back(pod_lost_claim(pod, error));
     } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&
                now != kube::ConditionStatus::yes) {
       plan_.pod_note.condition = {true, std::string(api::kReady),
@@ -271,7 +296,8 @@ class Planner {
   std::vector<const api::PortBindingItem*> ready_;
   std::size_t own_ = 0;
   bool draining_ = false;
-  std::optional<WallTime> kept_since_;
+  bool name_returns_ = false;
+  std::optional<ledger::Claim> kept_;
   claims::ListenerPtr lost_;
 };
 

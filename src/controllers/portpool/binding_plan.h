@@ -70,9 +70,12 @@ struct BindingPlan {
   std::optional<wire::Value> patch_binding{};  // merge patch of metadata and spec
   bool delete_binding = false;
   std::optional<wire::Value> binding_status{};
+  // To be told once these are written. That it was made is not among them: what it is called on the
+  // server is in the answer.
+  std::vector<kube::EventNote> binding_events{};
 
   PodNote pod_note{};
-  std::vector<kube::EventNote> events{};
+  std::vector<kube::EventNote> pod_events{};  // once that is written, too
   std::optional<Duration> look_again{};
 };
 

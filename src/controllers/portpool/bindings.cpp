@@ -1,12 +1,13 @@
 #include "controllers/portpool/bindings.h"
-#include "claims/finalizer.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
 #include "claims/finalizer.h"
+#include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
+#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
 
@@ -23,14 +24,6 @@ using wire::Value;
 // Pods are worked on side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kWorkers = 16;
-// What overtook a write of ours may have come and gone before we looked: then no change brings the
-// key back. The caches have caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
-
-bool was_overtaken(const Error& error) {
-  return error.code == Code::precondition || error.code == Code::not_found ||
-         error.code == Code::conflict;
-}
 
 // What a Pod's entries take from its pool.
 bool concerns_pods(const kube::Change<api::PortPool>& change) {
@@ -107,7 +100,7 @@ Result<Requeue> BindingController::reconcile(const Context& context, const Objec
   if (!applied && was_overtaken(applied.error()))
     return Requeue{.after = std::min(plan.look_again.value_or(kCatchUp), kCatchUp)};
   if (!applied) return pass(applied);
-  for (kube::EventNote& event : plan.events) events_.record(std::move(event));
+  for (kube::EventNote& event : plan.pod_events) events_.record(std::move(event));
   if (plan.pod_note.status == api::kReady)
     options_.on_ready(context.tasks.wall_time() - view.pod->meta.created);
   return Requeue{.after = plan.look_again};
@@ -184,6 +177,7 @@ Result<> BindingController::apply(const Context& context, const BindingView& vie
       return changed;
   }
   if (Result<> written = write_object(context, view, plan); !written) return written;
+  for (const kube::EventNote& event : plan.binding_events) events_.record(event);
   if (plan.pod_note.empty()) return {};
   return write_note(context, *view.pod, plan.pod_note);
 }
@@ -197,13 +191,13 @@ Result<> BindingController::write_object(const Context& context, const BindingVi
     Result<Value> written =
         client_.patch(context, type, view.key, kube::PatchType::merge, *plan.patch_binding);
     if (!written) return pass(written);
-    remember(*written);
+    (void)remember(*written);
   }
   if (plan.binding_status) {
     Result<Value> written = client_.patch(context, type, view.key, kube::PatchType::json,
                                           *plan.binding_status, {.subresource = "status"});
     if (!written) return pass(written);
-    remember(*written);
+    (void)remember(*written);
   }
   return {};
 }
@@ -211,7 +205,7 @@ Result<> BindingController::write_object(const Context& context, const BindingVi
 Result<> BindingController::create_object(const Context& context, const Value& object) {
   Result<Value> made = client_.create(context, api::port_binding_kind().type, object);
   if (made) {
-    remember(*made);
+    if (const auto binding = remember(*made)) events_.record(binding_created(*binding));
     return {};
   }
   if (made.error().code != Code::already_exists) return pass(made);
@@ -255,9 +249,10 @@ Result<> BindingController::write_note(const Context& context, const kube::Pod& 
   return {};
 }
 
-void BindingController::remember(const Value& binding) {
-  if (Result<api::PortBinding> decoded = api::decode_port_binding(binding))
-    caches_.bindings.put(std::move(*decoded));
+Result<api::PortBinding> BindingController::remember(const Value& binding) {
+  Result<api::PortBinding> decoded = api::decode_port_binding(binding);
+  if (decoded) caches_.bindings.put(*decoded);
+  return decoded;
 }
 
 }  // namespace berth::controllers::portpool

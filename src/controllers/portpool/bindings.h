@@ -50,7 +50,8 @@ class BindingController {
   Result<> create_object(const Context& context, const wire::Value& object);
   Result<> remove_object(const Context& context, const api::PortBinding& binding);
   Result<> write_note(const Context& context, const kube::Pod& pod, const PodNote& note);
-  void remember(const wire::Value& binding);
+  // Into the cache; what the server answered.
+  Result<api::PortBinding> remember(const wire::Value& binding);
 
   kube::Client& client_;
   Caches caches_;

@@ -27,19 +27,56 @@ kube::EventNote about_pool(const api::PortPool& pool, std::string_view type,
   return note(kind.api_version(), kind.kind, pool.meta, type, reason, std::move(message));
 }
 
+kube::EventNote about_binding(const api::PortBinding& binding, std::string_view reason,
+                              std::string message) {
+  const kube::ResourceType& kind = api::port_binding_kind().type;
+  return note(kind.api_version(), kind.kind, binding.meta, kNormal, reason, std::move(message));
+}
+
+// "TCP port 8000 is reached at 1.1.1.1:31000; ..."
+std::string list_of(const std::vector<api::PortBindingItem>& entries, std::string_view verb) {
+  std::string out;
+  for (const api::PortBindingItem& entry : entries) {
+    out += fmt::format("{}{} port {} {} {}", out.empty() ? "" : "; ", entry.protocol,
+                       entry.rs_start_port, verb, api::public_address(entry));
+  }
+  return out;
+}
+
+constexpr std::string_view kReached = "is reached at";
+
 }  // namespace
 
 kube::EventNote pod_is_ready(const kube::Pod& pod) {
-  std::string message;
   const auto bindings =
       api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
-  if (bindings) {
-    for (const api::PortBindingItem& binding : *bindings) {
-      message += fmt::format("{}{} port {} is reached at {}", message.empty() ? "" : "; ",
-                             binding.protocol, binding.rs_start_port, api::public_address(binding));
-    }
+  return note("v1", "Pod", pod.meta, kNormal, kReadyReason,
+              bindings ? list_of(*bindings, kReached) : std::string());
+}
+
+kube::EventNote binding_created(const api::PortBinding& binding) {
+  return about_binding(binding, kCreatedReason,
+                       list_of(binding.spec.port_binding_list, "was given"));
+}
+
+kube::EventNote binding_is_ready(const api::PortBinding& binding,
+                                 const std::vector<api::PortBindingItem>& entries) {
+  return about_binding(binding, kReadyReason, list_of(entries, kReached));
+}
+
+kube::EventNote binding_is_cleaning(const api::PortBinding& binding) {
+  return about_binding(binding, kCleaningReason,
+                       "the Pod is gone or has ended; its ports are being taken from it");
+}
+
+kube::EventNote binding_is_clean(const api::PortBinding& binding,
+                                 const std::optional<WallTime>& kept_until) {
+  std::string message = "no port leads to the Pod any more";
+  if (kept_until) {
+    message += fmt::format("; a Pod of the same name has them again until {}",
+                           format_rfc3339(*kept_until));
   }
-  return note("v1", "Pod", pod.meta, kNormal, kReadyReason, std::move(message));
+  return about_binding(binding, kCleanedReason, std::move(message));
 }
 
 kube::EventNote pool_is_ready(const api::PortPool& pool) {

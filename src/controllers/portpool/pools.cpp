@@ -11,6 +11,7 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
+#include "controllers/portpool/overtaken.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -33,9 +34,6 @@ constexpr std::size_t kCreationsPerPass = 1000;
 constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
-// What overtook a write of ours need not concern the pool, so nothing else would bring it back. The
-// cache has caught up by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 // What the pool's status and the presence of its Listeners depend on.
 bool concerns_pool(const kube::Change<api::Listener>& change) {
@@ -46,11 +44,6 @@ bool concerns_pool(const kube::Change<api::Listener>& change) {
   const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
   return a.status.listener_id.empty() != b.status.listener_id.empty() ||
          a.meta.deleting != b.meta.deleting || freed;
-}
-
-bool was_overtaken(const Error& error) {
-  return error.code == Code::precondition || error.code == Code::not_found ||
-         error.code == Code::conflict;
 }
 
 Result<> note(std::atomic<bool>& overtaken) {
@@ -113,12 +106,14 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     troubled = troubled || !problem->empty();
     reports[item.item_name].problem = std::move(*problem);
   }
-  const Survey found = survey(*pool, std::move(reports));
+  const PoolSurvey found = survey_pool(*pool, std::move(reports), caches_.listeners, defaults_);
   Overtaken overtaken{false};
   if (Result<> written = write_status(context, *pool, found, overtaken); !written)
     return pass(written);
   if (Result<> made = create_missing(context, *pool, found.missing); !made) return pass(made);
-  if (Result<> done = refresh_listeners(context, *pool, found, overtaken); !done) return pass(done);
+  if (Result<> done = refresh_listeners(context, refreshed_listeners(*pool, found), overtaken);
+      !done)
+    return pass(done);
   if (Result<> released = release_left(context, *pool, found); !released) return pass(released);
   for (const auto& [item, listeners] : found.leaving) {
     if (Result<> removed = remove_free(context, listeners, overtaken); !removed)
@@ -167,62 +162,6 @@ Result<std::string> PoolController::ensure_grants(const Context& context, const 
   return std::string();
 }
 
-ListenerPtr PoolController::listener_of(const api::PortPool& pool, const std::string& name) const {
-  return caches_.listeners.get(pool.meta.ns.view(), name);
-}
-
-PoolController::Survey PoolController::survey(const api::PortPool& pool,
-                                              std::map<std::string, ItemReport> reports) const {
-  Survey out{.reports = std::move(reports)};
-  for (const api::PortPoolItem& item : pool.spec.pool_items)
-    survey_item(pool, item, out.reports[item.item_name], out);
-  for (const ListenerPtr& listener :
-       caches_.listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string())) {
-    const std::string item(claims::item_of(*listener));
-    if (!out.reports.contains(item)) out.leaving[item].push_back(listener);
-  }
-  return out;
-}
-
-void PoolController::survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
-                                 ItemReport& report, Survey& out) const {
-  const Result<std::vector<WantedListener>> wanted = wanted_listeners(pool, item, defaults_);
-  if (!wanted) return;  // said already
-  report.wanted = wanted->size();
-  for (const WantedListener& one : *wanted) {
-    const ListenerPtr listener = listener_of(pool, one.name);
-    if (!listener) {
-      if (report.problem.empty()) out.missing.push_back(one);
-      continue;
-    }
-    // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
-    if (claims::pool_of(*listener) != pool.meta.key()) {
-      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
-      report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
-                                   kube::get(listener->meta.labels, api::kOwnerKindKey),
-                                   kube::get(listener->meta.labels, api::kOwnerNameKey));
-      continue;
-    }
-    if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
-    survey_listener(one, listener, out);
-  }
-}
-
-void PoolController::survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
-                                     Survey& out) const {
-  if (listener->meta.deleting) return;
-  if (listener->spec.listener_attribute != wanted.spec.listener_attribute ||
-      listener->spec.certificate != wanted.spec.certificate) {
-    out.outdated.push_back(listener);
-  }
-  if (!wanted.is_lock() || !claims::claim_text(*listener).empty()) return;
-  if (is_stray(*listener, *listener)) out.strays.push_back(listener);
-  for (const std::string& name : peers_of(*listener)) {
-    const ListenerPtr peer = caches_.listeners.get(listener->meta.ns.view(), name);
-    if (peer && is_stray(*listener, *peer)) out.strays.push_back(peer);
-  }
-}
-
 Result<> PoolController::create_missing(const Context& context, const api::PortPool& pool,
                                         const std::vector<WantedListener>& missing) {
   const std::size_t count = std::min(missing.size(), kCreationsPerPass);
@@ -239,28 +178,12 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
       });
 }
 
-// Attributes follow the pool; what leads somewhere from a free slot is taken back.
-Result<> PoolController::refresh_listeners(const Context& context, const api::PortPool& pool,
-                                           const Survey& survey, Overtaken& overtaken) {
-  std::map<std::string, std::pair<ListenerPtr, api::ListenerSpec>> changes;
-  for (const ListenerPtr& listener : survey.outdated) {
-    api::ListenerSpec spec = listener->spec;
-    spec.listener_attribute = pool.spec.listener_attribute;
-    const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(*listener),
-                                        &api::PortPoolItem::item_name);
-    if (item != pool.spec.pool_items.end()) spec.certificate = item->certificate;
-    changes.emplace(listener->meta.name, std::pair(listener, std::move(spec)));
-  }
-  for (const ListenerPtr& listener : survey.strays) {
-    auto& change =
-        changes.emplace(listener->meta.name, std::pair(listener, listener->spec)).first->second;
-    change.second.target_group.reset();
-  }
-  std::vector<std::pair<ListenerPtr, api::ListenerSpec>> list;
-  for (auto& [name, change] : changes) list.push_back(std::move(change));
+Result<> PoolController::refresh_listeners(const Context& context,
+                                           const std::vector<RefreshedListener>& list,
+                                           Overtaken& overtaken) {
   return for_each_parallel(
       context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
-        Result<> changed = claimer_.change(own, *list[i].first, {.spec = list[i].second});
+        Result<> changed = claimer_.change(own, *list[i].listener, {.spec = list[i].spec});
         if (!changed && was_overtaken(changed.error())) return note(overtaken);
         return changed;
       });
@@ -270,18 +193,7 @@ Result<> PoolController::refresh_listeners(const Context& context, const api::Po
 Result<> PoolController::remove_free(const Context& context,
                                      const std::vector<ListenerPtr>& listeners,
                                      Overtaken& overtaken) {
-  std::vector<ListenerPtr> locks;
-  std::set<std::string> led;  // peers that go with a lock
-  for (const ListenerPtr& listener : listeners) {
-    if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) continue;
-    for (std::string& peer : peers_of(*listener)) led.insert(std::move(peer));
-    if (claims::claim_text(*listener).empty()) locks.push_back(listener);
-  }
-  // Peers whose lock is gone: a removal that was interrupted.
-  for (const ListenerPtr& listener : listeners) {
-    const bool lock = kube::has(listener->meta.annotations, ledger::kClaimAnnotation);
-    if (!lock && !led.contains(listener->meta.name)) locks.push_back(listener);
-  }
+  const std::vector<ListenerPtr> locks = removable(listeners);
   return for_each_parallel(
       context, locks.size(), kWritesAtOnce,
       [&](const Context& own, std::size_t i) { return remove_slot(own, *locks[i], overtaken); });
@@ -317,15 +229,8 @@ Result<> PoolController::remove_listener(const Context& context, const api::List
 
 // Nothing is left of an item that has gone: its ports are for others.
 Result<> PoolController::release_left(const Context& context, const api::PortPool& pool,
-                                      const Survey& survey) {
-  std::set<std::string> left;
-  for (const auto& object : caches_.balancers.all()) {
-    for (const api::Grant& grant : object->spec.grants) {
-      const bool used = survey.reports.contains(grant.item) || survey.leaving.contains(grant.item);
-      if (grant.owner_uid == pool.meta.uid && !used) left.insert(grant.item);
-    }
-  }
-  for (const std::string& item : left) {
+                                      const PoolSurvey& survey) {
+  for (const std::string& item : items_to_release(pool, survey, caches_.balancers.all())) {
     if (Result<> released = grantor_.release(context, pool.meta.uid, item); !released)
       return released;
   }
@@ -333,7 +238,7 @@ Result<> PoolController::release_left(const Context& context, const api::PortPoo
 }
 
 Result<> PoolController::write_status(const Context& context, const api::PortPool& pool,
-                                      const Survey& survey, Overtaken& overtaken) {
+                                      const PoolSurvey& survey, Overtaken& overtaken) {
   std::map<std::string, std::size_t> leaving;
   for (const auto& [item, listeners] : survey.leaving) leaving[item] = listeners.size();
   const api::PortPoolStatus status = pool_status(

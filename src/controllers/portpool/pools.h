@@ -1,17 +1,17 @@
 // The controller of PortPools: items get their grants and Listeners, and lose them in order.
 //
-// All decisions are in pool_plan.h. Runs on the leader; owned by the composition root.
+// All decisions are in pool_plan.h and pool_survey.h. Runs on the leader; owned by the composition
+// root.
 #pragma once
 
 #include <atomic>
-#include <map>
 #include <memory>
 
 #include "claims/claimer.h"
 #include "claims/courtesy.h"
 #include "claims/grantor.h"
 #include "controllers/portpool/caches.h"
-#include "controllers/portpool/pool_plan.h"
+#include "controllers/portpool/pool_survey.h"
 #include "kube/runtime/controller.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
@@ -28,15 +28,6 @@ class PoolController {
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
  private:
-  // What one look at a pool found.
-  struct Survey {
-    std::map<std::string, ItemReport> reports{};  // by item
-    std::vector<WantedListener> missing{};
-    std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
-    std::vector<claims::ListenerPtr> strays{};
-    std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
-  };
-
   // A write found its object changed: the pool is looked at again.
   using Overtaken = std::atomic<bool>;
 
@@ -46,24 +37,19 @@ class PoolController {
   // The problem of the item, empty when it owns its ports.
   Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
                                     const api::PortPoolItem& item);
-  Survey survey(const api::PortPool& pool, std::map<std::string, ItemReport> reports) const;
-  void survey_item(const api::PortPool& pool, const api::PortPoolItem& item, ItemReport& report,
-                   Survey& out) const;
-  void survey_listener(const WantedListener& wanted, const claims::ListenerPtr& listener,
-                       Survey& out) const;
   Result<> create_missing(const Context& context, const api::PortPool& pool,
                           const std::vector<WantedListener>& missing);
-  Result<> refresh_listeners(const Context& context, const api::PortPool& pool,
-                             const Survey& survey, Overtaken& overtaken);
+  Result<> refresh_listeners(const Context& context, const std::vector<RefreshedListener>& list,
+                             Overtaken& overtaken);
   Result<> remove_free(const Context& context, const std::vector<claims::ListenerPtr>& listeners,
                        Overtaken& overtaken);
   Result<> remove_slot(const Context& context, const api::Listener& lock, Overtaken& overtaken);
   Result<> remove_listener(const Context& context, const api::Listener& listener, bool as_known);
-  Result<> release_left(const Context& context, const api::PortPool& pool, const Survey& survey);
-  Result<> write_status(const Context& context, const api::PortPool& pool, const Survey& survey,
+  Result<> release_left(const Context& context, const api::PortPool& pool,
+                        const PoolSurvey& survey);
+  Result<> write_status(const Context& context, const api::PortPool& pool, const PoolSurvey& survey,
                         Overtaken& overtaken);
   Result<kube::Requeue> let_go(const Context& context, const api::PortPool& pool);
-  claims::ListenerPtr listener_of(const api::PortPool& pool, const std::string& name) const;
 
   kube::Client& client_;
   Caches caches_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_plan.h"
 #include "controllers/portpool/targets.h"
 
@@ -16,8 +17,6 @@ using wire::Value;
 
 // Index on the Listener store: unbound claims by the Pod's namespace.
 constexpr std::string_view kUnboundIndex = "unbound-namespace";
-// The cache has caught up with our own writes by then.
-constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -131,9 +130,7 @@ Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
     change.claim = next ? ledger::encode(*next) : std::string();
   }
   Result<> changed = claimer_.change(context, *lock, change);
-  const bool overtaken = !changed && (changed.error().code == Code::precondition ||
-                                      changed.error().code == Code::not_found);
-  return overtaken ? Result<>{} : changed;
+  return !changed && was_overtaken(changed.error()) ? Result<>{} : changed;
 }
 
 bool ClaimSweeper::leads_nowhere(const api::Listener& lock) const {

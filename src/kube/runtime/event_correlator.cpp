@@ -61,12 +61,16 @@ std::optional<EventCorrelator::Write> EventCorrelator::observe(EventNote note, W
     return Write{.create = false, .event = *known};
   }
   known = RecordedEvent{
-      .name = fmt::format("{}.{:x}", shown.target.name,
-                          static_cast<std::uint64_t>(wall.time_since_epoch().count())),
-      .note = shown,
-      .first = wall,
-      .last = wall};
+      .name = name_for(shown.target, wall), .note = shown, .first = wall, .last = wall};
   return Write{.create = true, .event = *known};
+}
+
+// Made from the time, as client-go's are. A Pod and its PortBinding have one name, and a clock may
+// stand still between two events: no two of ours have the same all the same.
+std::string EventCorrelator::name_for(const EventTarget& target, WallTime wall) {
+  last_named_ = std::max(wall, last_named_ + Duration{1});
+  return fmt::format("{}.{:x}", target.name,
+                     static_cast<std::uint64_t>(last_named_.time_since_epoch().count()));
 }
 
 // Past the limit, events that differ in their message alone become one with a common text.

@@ -84,10 +84,12 @@ class EventCorrelator {
 
   EventNote combine(EventNote note, Instant now);
   bool within_budget(const EventNote& note, Instant now);
+  std::string name_for(const EventTarget& target, WallTime wall);
 
   Remembered<Similar> similar_;
   Remembered<Bucket> budgets_;
   Remembered<std::optional<RecordedEvent>> recorded_;
+  WallTime last_named_{};
 };
 
 }  // namespace berth::kube

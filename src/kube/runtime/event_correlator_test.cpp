@@ -30,6 +30,17 @@ TEST(EventCorrelator, TheSameEventAgainRaisesTheCount) {
   EXPECT_EQ(second->event.last, kWall + 5s);
 }
 
+TEST(EventCorrelator, EventsOfOneMomentOnObjectsOfOneNameHaveDifferentNames) {
+  EventCorrelator events;
+  EventNote other = note("full");
+  other.target.kind = "PortBinding";
+  other.target.uid = "u2";
+  const auto first = events.observe(note("full"), kWall, kStart);
+  const auto second = events.observe(std::move(other), kWall, kStart);
+  ASSERT_TRUE(first && first->create && second && second->create);
+  EXPECT_NE(first->event.name, second->event.name);
+}
+
 TEST(EventCorrelator, ManySimilarEventsBecomeOne) {
   EventCorrelator events;
   for (int i = 0; i < 10; ++i) {

@@ -19,8 +19,10 @@ namespace berth::kube {
 
 class EventRecorder {
  public:
+  // A few megabytes. A storm of Pods brings some events for each of them, faster than one task
+  // writes.
+  static constexpr std::size_t kMaxQueued = 8192;
   // As client-go has it.
-  static constexpr std::size_t kMaxQueued = 1000;
   static constexpr int kMaxTries = 12;
   static constexpr Duration kRetryPause = std::chrono::seconds{10};
 

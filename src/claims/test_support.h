@@ -1,0 +1,94 @@
+// Pools and their Listeners as the API server has them, for tests. Free of GTest.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/keys.h"
+#include "api/port_pool.h"
+#include "claims/slot.h"
+
+namespace berth::claims::testing {
+
+inline const WallTime kNow{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
+
+// Into a map that is sorted by key.
+inline void put(kube::StringMap& map, std::string_view key, std::string value) {
+  const auto at =
+      std::ranges::lower_bound(map, key, {}, [](const auto& entry) { return entry.first.view(); });
+  if (at != map.end() && at->first.view() == key) {
+    at->second = std::move(value);
+  } else {
+    map.emplace(at, kube::Interned(key), std::move(value));
+  }
+}
+
+inline api::PortPool pool_with(std::vector<api::PortPoolItem> items) {
+  api::PortPool pool;
+  pool.meta = {.ns = kube::Interned("games"), .name = "rooms", .uid = "uid-of-rooms"};
+  pool.meta.generation = 1;
+  pool.spec.pool_items = std::move(items);
+  return pool;
+}
+
+// `end` is the port behind the last.
+inline api::PortPoolItem tcp_item(std::string name, std::int64_t start, std::int64_t end) {
+  return {.item_name = std::move(name),
+          .load_balancer_ids = {"edge:demo"},
+          .protocol = "TCP",
+          .start_port = start,
+          .end_port = end};
+}
+
+// The load balancer has done what the spec says.
+inline api::Listener applied(api::Listener listener) {
+  put(listener.meta.annotations, kAppliedAnnotation, spec_hash(listener.spec));
+  listener.status.listener_id = "id-of-" + listener.meta.name;
+  return listener;
+}
+
+// Which Listener of pool "rooms" it is.
+struct Place {
+  std::string item = "item1";
+  std::string lb = "demo";  // of the edge
+  model::Protocol protocol = model::Protocol::tcp;
+  model::PortRange ports{30000, 30000};
+};
+
+// Free and made, and nobody is reached through it. A lock has the annotation of the claim.
+inline api::Listener peer_at(const Place& place) {
+  api::Listener listener;
+  listener.meta = {.ns = kube::Interned("games"),
+                   .name = api::pool_listener_name({model::Provider::edge, "", place.lb},
+                                                   place.protocol, place.ports)};
+  listener.meta.uid = "uid-of-" + listener.meta.name;
+  put(listener.meta.labels, api::kOwnerKindKey, std::string(kPoolOwner));
+  put(listener.meta.labels, api::kOwnerNameKey, "rooms");
+  put(listener.meta.annotations, kItemAnnotation, place.item);
+  listener.spec = {.load_balancer_id = "edge:" + place.lb,
+                   .port = place.ports.first,
+                   .end_port = place.ports.size() > 1 ? place.ports.last : 0,
+                   .protocol = std::string(model::to_string(place.protocol))};
+  return applied(std::move(listener));
+}
+
+inline api::Listener with_claim(api::Listener listener, std::string text) {
+  put(listener.meta.annotations, ledger::kClaimAnnotation, std::move(text));
+  return listener;
+}
+inline api::Listener with_claim(api::Listener listener, const ledger::Claim& claim) {
+  return with_claim(std::move(listener), ledger::encode(claim));
+}
+
+inline api::Listener lock_at(const Place& place) { return with_claim(peer_at(place), ""); }
+
+inline api::Listener leading_to(api::Listener listener, std::string ip) {
+  listener.spec.target_group =
+      api::ListenerTargetGroup{.protocol = listener.spec.protocol,
+                               .backends = {{.ip = std::move(ip), .port = 8000, .weight = 10}}};
+  return listener;
+}
+
+}  // namespace berth::claims::testing

@@ -1,0 +1,287 @@
+#include "controllers/portpool/pool_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "api/keys.h"
+#include "claims/test_support.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::testing::kNow;
+using claims::testing::lock_at;
+using claims::testing::pool_with;
+using claims::testing::tcp_item;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<WantedListener> wanted(const api::PortPool& pool) {
+  return wanted_listeners(pool, pool.spec.pool_items.front(), {}).value();
+}
+std::vector<std::string> names(const std::vector<WantedListener>& listeners) {
+  std::vector<std::string> out;
+  for (const WantedListener& one : listeners) out.push_back(one.name);
+  return out;
+}
+std::vector<WantedGrant> grants(const api::PortPool& pool) {
+  return wanted_grants(pool, pool.spec.pool_items.front(), {}, kNow).value();
+}
+
+TEST(WantedListeners, OneForEachPort) {
+  const auto all = wanted(pool_with({tcp_item("item1", 30000, 30003)}));
+  EXPECT_THAT(names(all), ElementsAre("demo-tcp-30000", "demo-tcp-30001", "demo-tcp-30002"));
+  EXPECT_EQ(all.front().item, "item1");
+  EXPECT_EQ(all.front().spec.port, 30000);
+  EXPECT_EQ(all.front().spec.end_port, 0);
+  EXPECT_EQ(all.front().spec.load_balancer_id, "edge:demo");
+  EXPECT_FALSE(all.front().spec.target_group) << "it leads nowhere";
+}
+
+TEST(WantedListeners, AnItemThatGrowsWantsTheSameAndMore) {
+  const auto before = names(wanted(pool_with({tcp_item("item1", 30000, 30002)})));
+  auto after = names(wanted(pool_with({tcp_item("item1", 30000, 30004)})));
+  ASSERT_EQ(after.size(), 4u);
+  after.resize(2);
+  EXPECT_EQ(after, before);
+}
+
+TEST(WantedListeners, BothProtocolsWhereNoneIsNamed) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().protocol = "";
+  EXPECT_THAT(names(wanted(pool)), ElementsAre("demo-tcp-30000", "demo-udp-30000"));
+}
+
+TEST(WantedListeners, OneForEachSegmentAndNoneForARemainder) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30011)});
+  pool.spec.pool_items.front().segment_length = 4;
+  const auto all = wanted(pool);
+  EXPECT_THAT(names(all), ElementsAre("demo-tcp-30000-30003", "demo-tcp-30004-30007"));
+  EXPECT_EQ(all.back().spec.port, 30004);
+  EXPECT_EQ(all.back().spec.end_port, 30007);
+}
+
+TEST(WantedListeners, TheFirstLoadBalancerHasTheLockAndTheOthersFollowIt) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west", "edge:south"};
+  const auto all = wanted(pool);
+  EXPECT_THAT(names(all), ElementsAre("east-tcp-30000", "west-tcp-30000", "south-tcp-30000"));
+  EXPECT_TRUE(all[0].is_lock());
+  EXPECT_EQ(all[0].peers, "west-tcp-30000,south-tcp-30000");
+  for (const std::size_t i : {1u, 2u}) {
+    EXPECT_FALSE(all[i].is_lock());
+    EXPECT_EQ(all[i].lock, "east-tcp-30000");
+    EXPECT_EQ(all[i].peers, "");
+  }
+}
+
+TEST(WantedListeners, HaveThePoolsAttributesAndTheItemsCertificate) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
+  pool.spec.pool_items.front().certificate = api::ListenerCertificate{.cert_id = "c-1"};
+  const api::ListenerSpec spec = wanted(pool).front().spec;
+  EXPECT_EQ(spec.listener_attribute->session_time, 30);
+  EXPECT_EQ(spec.certificate->cert_id, "c-1");
+}
+
+TEST(WantedListeners, AnItemThatCannotBeReadSaysWhy) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().load_balancer_ids = {"edge:"};
+  EXPECT_FALSE(wanted_listeners(pool, pool.spec.pool_items.front(), {}));
+  EXPECT_FALSE(wanted_grants(pool, pool.spec.pool_items.front(), {}, kNow));
+}
+
+TEST(NewListener, IsFreeAndGoesWithItsPool) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
+  const auto all = wanted(pool);
+  const wire::Value lock = new_listener(pool, all[0]);
+  EXPECT_EQ(wire::string_at(lock, "/metadata/namespace"), "games");
+  EXPECT_EQ(wire::string_at(lock, "/metadata/ownerReferences/0/uid"), "uid-of-rooms");
+  EXPECT_EQ(wire::string_at(lock, "/metadata/finalizers/0"), api::kFinalizer);
+  EXPECT_EQ(wire::string_at(lock, "/metadata/labels/owner-name"), "rooms");
+  const auto has_claim = [](const wire::Value& object) {
+    return wire::find(object, "/metadata/annotations/berth.dev~1claim") != nullptr;
+  };
+  EXPECT_TRUE(has_claim(lock)) << "a claim tests the annotation, so it is there from the beginning";
+  EXPECT_EQ(wire::string_at(lock, "/metadata/annotations/berth.dev~1claim"), "");
+  EXPECT_EQ(wire::string_at(lock, "/metadata/annotations/berth.dev~1slot-peers"), "west-tcp-30000");
+  const wire::Value peer = new_listener(pool, all[1]);
+  EXPECT_FALSE(has_claim(peer)) << "nobody may claim it beside the lock";
+  EXPECT_EQ(wire::string_at(peer, "/metadata/annotations/berth.dev~1slot-lock"), "east-tcp-30000");
+}
+
+TEST(WantedGrants, OneForEachLoadBalancerAndProtocol) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30010)});
+  pool.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
+  pool.spec.pool_items.front().protocol = "";
+  const auto all = grants(pool);
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].lb.id, "east");
+  EXPECT_EQ(all[3].lb.id, "west");
+  EXPECT_EQ(all[3].grant.protocol, model::Protocol::udp);
+  for (const WantedGrant& one : all) {
+    EXPECT_EQ(one.grant.ports, (model::PortRange{30000, 30009}));
+    EXPECT_EQ(one.grant.owner.to_string(), "PortPool games/rooms");
+    EXPECT_EQ(one.grant.owner.uid, "uid-of-rooms");
+    EXPECT_EQ(one.grant.item, "item1");
+    EXPECT_EQ(one.grant.since, kNow);
+  }
+}
+
+TEST(WantedGrants, ARemainderIsLeftToOthers) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30011)});
+  pool.spec.pool_items.front().segment_length = 4;
+  EXPECT_EQ(grants(pool).front().grant.ports, (model::PortRange{30000, 30007}));
+  pool.spec.pool_items.front().segment_length = 20;
+  EXPECT_TRUE(grants(pool).empty()) << "not one segment fits";
+}
+
+// Two pools that come at one moment and want the same port.
+class Contenders : public ::testing::Test {
+ protected:
+  static api::PortPool other(std::string uid, WallTime created) {
+    api::PortPool pool = pool_with({tcp_item("item1", 30005, 30020)});
+    pool.meta.name = "halls";
+    pool.meta.uid = std::move(uid);
+    pool.meta.created = created;
+    return pool;
+  }
+  // Whether a pool that was made now goes behind the other one.
+  static bool goes_behind(const api::PortPool& other) {
+    api::PortPool pool = pool_with({tcp_item("item1", 30000, 30010)});
+    pool.meta.created = kNow;
+    const auto shared = std::make_shared<const api::PortPool>(other);
+    const auto itself = std::make_shared<const api::PortPool>(pool);
+    return older_contender(pool, grants(pool).front(), {itself, shared}, {}) == shared;
+  }
+};
+
+TEST_F(Contenders, TheOlderGoesFirst) {
+  EXPECT_TRUE(goes_behind(other("z", kNow - std::chrono::seconds{1})));
+  EXPECT_FALSE(goes_behind(other("z", kNow + std::chrono::seconds{1})));
+}
+
+TEST_F(Contenders, OfTwoThatAreEquallyOldExactlyOneGoesFirst) {
+  EXPECT_TRUE(goes_behind(other("a", kNow)));
+  EXPECT_FALSE(goes_behind(other("z", kNow))) << "uid-of-rooms lies between";
+}
+
+TEST_F(Contenders, OneThatWantsOtherPortsIsNone) {
+  const WallTime before = kNow - std::chrono::seconds{1};
+  api::PortPool elsewhere = other("z", before);
+  elsewhere.spec.pool_items.front().load_balancer_ids = {"edge:west"};
+  EXPECT_FALSE(goes_behind(elsewhere));
+  api::PortPool udp = other("z", before);
+  udp.spec.pool_items.front().protocol = "UDP";
+  EXPECT_FALSE(goes_behind(udp));
+  api::PortPool above = other("z", before);
+  above.spec.pool_items.front().start_port = 30010;
+  EXPECT_FALSE(goes_behind(above));
+  api::PortPool leaving = other("z", before);
+  leaving.meta.deleting = true;
+  EXPECT_FALSE(goes_behind(leaving)) << "what it has is granted, what it wants it gets no more";
+}
+
+// A pool with items `item1` and `item2` on two load balancers, as its status tells of it.
+class Status : public ::testing::Test {
+ protected:
+  Status() {
+    pool_.spec.pool_items[1].load_balancer_ids = {"edge:west"};
+    set_address("demo", "1.1.1.1");
+    set_address("west", "2.2.2.2");
+  }
+  void set_address(const std::string& lb, const std::string& ip) {
+    auto object = std::make_shared<api::LoadBalancer>();
+    object->status.vips = {ip};
+    balancers_[lb] = object;
+  }
+  void set_error(const std::string& lb, const std::string& error) {
+    auto object = std::make_shared<api::LoadBalancer>();
+    object->status.last_error = error;
+    balancers_[lb] = object;
+  }
+  api::PortPoolStatus status() const {
+    return pool_status(pool_, reports_, leaving_,
+                       [this](const model::LoadBalancerRef& lb) {
+                         const auto it = balancers_.find(lb.id);
+                         return it == balancers_.end() ? nullptr : it->second;
+                       },
+                       {});
+  }
+
+  api::PortPool pool_ =
+      pool_with({tcp_item("item1", 30000, 30002), tcp_item("item2", 31000, 31002)});
+  std::map<std::string, ItemReport> reports_{{"item1", {2, 2, ""}}, {"item2", {2, 2, ""}}};
+  std::map<std::string, std::size_t> leaving_;
+  std::map<std::string, std::shared_ptr<const api::LoadBalancer>> balancers_;
+};
+
+TEST_F(Status, IsReadyWhenEveryListenerIs) {
+  const api::PortPoolStatus all = status();
+  EXPECT_EQ(all.status, "Ready");
+  ASSERT_EQ(all.pool_items.size(), 2u);
+  EXPECT_EQ(all.pool_items[1].status, "Ready");
+  EXPECT_EQ(all.pool_items[1].start_port, 31000);
+  EXPECT_EQ(all.pool_items[1].pool_item_load_balancers.front().ips,
+            std::vector<std::string>{"2.2.2.2"});
+  EXPECT_THAT(all.pool_items[1].protocol, ElementsAre("TCP"));
+}
+
+TEST_F(Status, SaysHowFarItIs) {
+  reports_["item1"].ready = 1;
+  EXPECT_EQ(status().status, "NotReady");
+  EXPECT_EQ(status().pool_items[0].message, "1 of 2 listeners are ready");
+  EXPECT_EQ(status().pool_items[1].status, "Ready") << "the other item is not held up";
+}
+
+TEST_F(Status, SaysWhatIsInTheWay) {
+  reports_["item1"] = {2, 0, "are granted to PortPool games/halls"};
+  EXPECT_EQ(status().pool_items[0].status, "NotReady");
+  EXPECT_EQ(status().pool_items[0].message, "are granted to PortPool games/halls");
+  pool_.spec.pool_items[0].load_balancer_ids = {"edge:"};
+  EXPECT_THAT(status().pool_items[0].message, HasSubstr("has no name"));
+}
+
+TEST_F(Status, AnItemIsNotReadyBeforeItsAddressIsKnown) {
+  balancers_.erase("demo");
+  EXPECT_THAT(status().pool_items[0].message, HasSubstr("edge:demo: its address is not known yet"));
+  set_error("demo", "no permission");
+  EXPECT_THAT(status().pool_items[0].message, HasSubstr("no permission"));
+  EXPECT_EQ(status().pool_items[0].status, "NotReady");
+}
+
+TEST_F(Status, AnItemThatLeftTheSpecStaysUntilNothingOfItIsLeft) {
+  pool_.status = status();
+  pool_.spec.pool_items.pop_back();
+  leaving_["item2"] = 1;
+  const api::PortPoolStatus all = status();
+  EXPECT_EQ(all.status, "NotReady");
+  ASSERT_EQ(all.pool_items.size(), 2u);
+  EXPECT_EQ(all.pool_items[1].item_name, "item2");
+  EXPECT_EQ(all.pool_items[1].status, "Deleting");
+  EXPECT_EQ(all.pool_items[1].start_port, 31000) << "as it was";
+  EXPECT_EQ(all.pool_items[1].message, "1 listeners are left");
+  leaving_.clear();
+  EXPECT_EQ(status().pool_items.size(), 1u);
+  EXPECT_EQ(status().status, "Ready");
+}
+
+TEST_F(Status, ShowsWhatIsPassedThrough) {
+  pool_.spec.pool_items[0].external = "outside";
+  EXPECT_EQ(status().pool_items[0].external, "outside");
+}
+
+TEST(Peers, AreReadFromTheLock) {
+  api::Listener lock = lock_at({});
+  EXPECT_TRUE(peers_of(lock).empty());
+  claims::testing::put(lock.meta.annotations, kPeersAnnotation, "a");
+  EXPECT_THAT(peers_of(lock), ElementsAre("a"));
+  claims::testing::put(lock.meta.annotations, kPeersAnnotation, "a,b,c");
+  EXPECT_THAT(peers_of(lock), ElementsAre("a", "b", "c"));
+}
+
+}  // namespace
+}  // namespace berth::controllers::portpool

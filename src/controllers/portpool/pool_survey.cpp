@@ -1,0 +1,121 @@
+#include "controllers/portpool/pool_survey.h"
+
+#include <algorithm>
+
+#include "api/keys.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::ListenerPtr;
+using claims::ListenerStore;
+
+bool is_lock(const api::Listener& listener) {
+  return kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
+}
+
+void survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
+                     const ListenerStore& listeners, PoolSurvey& out) {
+  if (listener->meta.deleting) return;
+  if (listener->spec.listener_attribute != wanted.spec.listener_attribute ||
+      listener->spec.certificate != wanted.spec.certificate) {
+    out.outdated.push_back(listener);
+  }
+  if (!wanted.is_lock() || !claims::claim_text(*listener).empty()) return;
+  if (is_stray(*listener, *listener)) out.strays.push_back(listener);
+  for (const std::string& name : peers_of(*listener)) {
+    const ListenerPtr peer = listeners.get(listener->meta.ns.view(), name);
+    if (peer && is_stray(*listener, *peer)) out.strays.push_back(peer);
+  }
+}
+
+void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
+                 const ListenerStore& listeners, const model::LoadBalancerDefaults& defaults,
+                 ItemReport& report, PoolSurvey& out) {
+  const Result<std::vector<WantedListener>> wanted = wanted_listeners(pool, item, defaults);
+  if (!wanted) return;  // said already
+  report.wanted = wanted->size();
+  for (const WantedListener& one : *wanted) {
+    const ListenerPtr listener = listeners.get(pool.meta.ns.view(), one.name);
+    if (!listener) {
+      if (report.problem.empty()) out.missing.push_back(one);
+      continue;
+    }
+    // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
+    if (claims::pool_of(*listener) != pool.meta.key()) {
+      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
+      report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
+                                   kube::get(listener->meta.labels, api::kOwnerKindKey),
+                                   kube::get(listener->meta.labels, api::kOwnerNameKey));
+      continue;
+    }
+    if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
+    survey_listener(one, listener, listeners, out);
+  }
+}
+
+}  // namespace
+
+PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
+                       const ListenerStore& listeners,
+                       const model::LoadBalancerDefaults& defaults) {
+  PoolSurvey out{.reports = std::move(reports)};
+  for (const api::PortPoolItem& item : pool.spec.pool_items)
+    survey_item(pool, item, listeners, defaults, out.reports[item.item_name], out);
+  for (const ListenerPtr& listener :
+       listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string())) {
+    const std::string item(claims::item_of(*listener));
+    if (!out.reports.contains(item)) out.leaving[item].push_back(listener);
+  }
+  return out;
+}
+
+std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
+                                                   const PoolSurvey& survey) {
+  std::map<std::string, RefreshedListener> by_name;  // one may be both
+  for (const ListenerPtr& listener : survey.outdated) {
+    api::ListenerSpec spec = listener->spec;
+    spec.listener_attribute = pool.spec.listener_attribute;
+    const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(*listener),
+                                        &api::PortPoolItem::item_name);
+    if (item != pool.spec.pool_items.end()) spec.certificate = item->certificate;
+    by_name.emplace(listener->meta.name, RefreshedListener{listener, std::move(spec)});
+  }
+  for (const ListenerPtr& listener : survey.strays) {
+    const auto at =
+        by_name.emplace(listener->meta.name, RefreshedListener{listener, listener->spec}).first;
+    at->second.spec.target_group.reset();
+  }
+  std::vector<RefreshedListener> out;
+  for (auto& [name, one] : by_name) out.push_back(std::move(one));
+  return out;
+}
+
+std::vector<ListenerPtr> removable(const std::vector<ListenerPtr>& listeners) {
+  std::vector<ListenerPtr> out;
+  std::set<std::string> led;  // peers that go with a lock
+  for (const ListenerPtr& listener : listeners) {
+    if (!is_lock(*listener)) continue;
+    for (std::string& peer : peers_of(*listener)) led.insert(std::move(peer));
+    if (claims::claim_text(*listener).empty()) out.push_back(listener);
+  }
+  for (const ListenerPtr& listener : listeners) {
+    if (!is_lock(*listener) && !led.contains(listener->meta.name)) out.push_back(listener);
+  }
+  return out;
+}
+
+std::set<std::string> items_to_release(
+    const api::PortPool& pool, const PoolSurvey& survey,
+    const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) {
+  std::set<std::string> left;
+  for (const auto& object : balancers) {
+    for (const api::Grant& grant : object->spec.grants) {
+      const bool used = survey.reports.contains(grant.item) || survey.leaving.contains(grant.item);
+      if (grant.owner_uid == pool.meta.uid && !used) left.insert(grant.item);
+    }
+  }
+  return left;
+}
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,44 @@
+// What one look at a pool's Listeners found, and what is to be done about it: pure over the caches.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/load_balancer.h"
+#include "controllers/portpool/pool_plan.h"
+
+namespace berth::controllers::portpool {
+
+struct PoolSurvey {
+  std::map<std::string, ItemReport> reports{};  // by item
+  std::vector<WantedListener> missing{};
+  std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
+  std::vector<claims::ListenerPtr> strays{};
+  std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
+};
+
+// `reports` has the problem of each item whose ports are not granted: its Listeners are not missed.
+PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
+                       const claims::ListenerStore& listeners,
+                       const model::LoadBalancerDefaults& defaults);
+
+// Attributes follow the pool; what leads somewhere from a free slot is taken back.
+struct RefreshedListener {
+  claims::ListenerPtr listener{};
+  api::ListenerSpec spec{};
+};
+std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
+                                                   const PoolSurvey& survey);
+
+// Of Listeners that shall go, those that may: locks of slots that nobody has, with which their
+// peers go, and peers whose lock is gone because a removal was interrupted.
+std::vector<claims::ListenerPtr> removable(const std::vector<claims::ListenerPtr>& listeners);
+
+// Items that left the pool and of which nothing is left but their grants.
+std::set<std::string> items_to_release(
+    const api::PortPool& pool, const PoolSurvey& survey,
+    const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers);
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,199 @@
+#include "controllers/portpool/pool_survey.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/keys.h"
+#include "claims/test_support.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::testing::applied;
+using claims::testing::leading_to;
+using claims::testing::lock_at;
+using claims::testing::peer_at;
+using claims::testing::Place;
+using claims::testing::pool_with;
+using claims::testing::put;
+using claims::testing::tcp_item;
+using claims::testing::with_claim;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const ledger::Claim kClaim{
+    .state = ledger::SlotState::bound, .token = "t", .ns = "games", .pod_name = "room-0"};
+
+Place at(model::Port port, std::string item = "item1") {
+  return {.item = std::move(item), .ports = {port, port}};
+}
+
+// A pool with two ports in `item1`, and what the cache has of its Listeners.
+class PoolSurveyTest : public ::testing::Test {
+ protected:
+  PoolSurveyTest() { claims::add_indexes(listeners_, {}); }
+
+  void have(api::Listener listener) {
+    listener.meta.resource_version = ++version_;
+    listeners_.put(std::move(listener));
+  }
+  PoolSurvey survey(std::map<std::string, ItemReport> reports = {}) const {
+    return survey_pool(pool_, std::move(reports), listeners_, {});
+  }
+  // On east, with a peer on west.
+  void use_two_load_balancers() {
+    pool_.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
+    pool_.spec.pool_items.front().end_port = 30001;
+  }
+  static api::Listener east() {
+    api::Listener lock = lock_at({.lb = "east"});
+    put(lock.meta.annotations, kPeersAnnotation, "west-tcp-30000");
+    return lock;
+  }
+  static api::Listener west() {
+    api::Listener peer = peer_at({.lb = "west"});
+    put(peer.meta.annotations, kLockAnnotation, "east-tcp-30000");
+    return peer;
+  }
+  std::vector<std::string> removable_names() const {
+    return names(removable(listeners_.by_index(claims::kPoolIndex, pool_.meta.key().to_string())));
+  }
+  static std::vector<std::string> names(const std::vector<claims::ListenerPtr>& listeners) {
+    std::vector<std::string> out;
+    for (const claims::ListenerPtr& one : listeners) out.push_back(one->meta.name);
+    std::ranges::sort(out);
+    return out;
+  }
+
+  api::PortPool pool_ = pool_with({tcp_item("item1", 30000, 30002)});
+  claims::ListenerStore listeners_;
+  kube::ResourceVersion version_ = 0;
+};
+
+TEST_F(PoolSurveyTest, WhatIsNotThereIsMissing) {
+  have(lock_at(at(30001)));
+  const PoolSurvey found = survey();
+  ASSERT_EQ(found.missing.size(), 1u);
+  EXPECT_EQ(found.missing.front().name, "demo-tcp-30000");
+  EXPECT_EQ(found.reports.at("item1").wanted, 2u);
+  EXPECT_EQ(found.reports.at("item1").ready, 1u);
+}
+
+TEST_F(PoolSurveyTest, NothingIsMissedBeforeThePortsAreGranted) {
+  EXPECT_THAT(survey({{"item1", {.problem = "granted to another"}}}).missing, IsEmpty());
+  EXPECT_EQ(survey().missing.size(), 2u);
+}
+
+TEST_F(PoolSurveyTest, AnItemThatGrowsMissesOnlyItsNewPorts) {
+  have(with_claim(lock_at(at(30000)), kClaim));
+  have(lock_at(at(30001)));
+  EXPECT_THAT(survey().missing, IsEmpty());
+  pool_.spec.pool_items.front().end_port = 30003;
+  ASSERT_EQ(survey().missing.size(), 1u);
+  EXPECT_EQ(survey().missing.front().name, "demo-tcp-30002");
+}
+
+TEST_F(PoolSurveyTest, AListenerIsReadyWhenTheLoadBalancerHasItInUseOrNot) {
+  have(with_claim(applied(leading_to(lock_at(at(30000)), "10.0.0.1")), kClaim));
+  api::Listener unmade = lock_at(at(30001));
+  unmade.status.listener_id.clear();
+  have(unmade);
+  EXPECT_EQ(survey().reports.at("item1").ready, 1u);
+  api::Listener removed = lock_at(at(30001));
+  removed.meta.deleting = true;
+  have(removed);
+  EXPECT_EQ(survey().reports.at("item1").ready, 1u);
+  EXPECT_THAT(survey().missing, IsEmpty()) << "its name is not free yet";
+}
+
+TEST_F(PoolSurveyTest, AListenerOfSomebodyElseIsNamedAndLeftAlone) {
+  api::Listener foreign = applied(leading_to(lock_at(at(30000)), "10.0.0.1"));
+  put(foreign.meta.labels, api::kOwnerKindKey, "Ingress");
+  put(foreign.meta.labels, api::kOwnerNameKey, "web");
+  have(foreign);
+  const PoolSurvey found = survey();
+  EXPECT_EQ(found.reports.at("item1").problem, "Listener demo-tcp-30000 belongs to Ingress web");
+  EXPECT_THAT(found.strays, IsEmpty());
+  EXPECT_THAT(found.outdated, IsEmpty());
+  EXPECT_EQ(survey({{"item1", {.problem = "granted to another"}}}).reports.at("item1").problem,
+            "granted to another")
+      << "says more";
+}
+
+TEST_F(PoolSurveyTest, AttributesOfThePoolReachEveryListenerInUseToo) {
+  have(with_claim(applied(leading_to(lock_at(at(30000)), "10.0.0.1")), kClaim));
+  have(lock_at(at(30001)));
+  EXPECT_THAT(refreshed_listeners(pool_, survey()), IsEmpty());
+  pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
+  pool_.spec.pool_items.front().certificate = api::ListenerCertificate{.cert_id = "c-1"};
+  const auto changed = refreshed_listeners(pool_, survey());
+  ASSERT_EQ(changed.size(), 2u);
+  for (const RefreshedListener& one : changed) {
+    EXPECT_EQ(one.spec.listener_attribute->session_time, 30);
+    EXPECT_EQ(one.spec.certificate->cert_id, "c-1");
+  }
+  EXPECT_TRUE(claims::has_targets(changed.front().spec)) << "the Pod is still reached";
+}
+
+TEST_F(PoolSurveyTest, WhatLeadsSomewhereFromAFreeSlotIsTakenBack) {
+  have(applied(leading_to(lock_at(at(30000)), "10.0.0.1")));
+  have(with_claim(applied(leading_to(lock_at(at(30001)), "10.0.0.2")), kClaim));
+  pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
+  const PoolSurvey found = survey();
+  EXPECT_THAT(names(found.strays), ElementsAre("demo-tcp-30000"));
+  const auto changed = refreshed_listeners(pool_, found);
+  ASSERT_EQ(changed.size(), 2u);
+  EXPECT_FALSE(claims::has_targets(changed[0].spec));
+  EXPECT_TRUE(changed[0].spec.listener_attribute) << "in one write";
+  EXPECT_TRUE(claims::has_targets(changed[1].spec));
+}
+
+TEST_F(PoolSurveyTest, APeerLeadsWhereItsLocksClaimAllows) {
+  use_two_load_balancers();
+  have(east());
+  have(applied(leading_to(west(), "10.0.0.1")));
+  EXPECT_THAT(names(survey().strays), ElementsAre("west-tcp-30000"));
+  have(with_claim(east(), kClaim));
+  EXPECT_THAT(survey().strays, IsEmpty());
+}
+
+TEST_F(PoolSurveyTest, AnItemThatLeftThePoolIsLeavingAndHoldsItsGrants) {
+  have(lock_at(at(31000, "item2")));
+  auto balancer = std::make_shared<api::LoadBalancer>();
+  balancer->spec.grants = {{.owner_uid = "uid-of-rooms", .item = "item1"},
+                           {.owner_uid = "uid-of-rooms", .item = "item2"},
+                           {.owner_uid = "uid-of-rooms", .item = "item3"},
+                           {.owner_uid = "somebody", .item = "item4"}};
+  const PoolSurvey found = survey();
+  ASSERT_TRUE(found.leaving.contains("item2"));
+  EXPECT_THAT(names(found.leaving.at("item2")), ElementsAre("demo-tcp-31000"));
+  EXPECT_THAT(items_to_release(pool_, found, {balancer}), ElementsAre("item3"))
+      << "item2 has a listener yet, and item4 is another's";
+}
+
+TEST_F(PoolSurveyTest, OnlySlotsThatNobodyHasMayGo) {
+  have(lock_at(at(30000)));
+  for (const ledger::SlotState state :
+       {ledger::SlotState::claimed, ledger::SlotState::bound, ledger::SlotState::draining,
+        ledger::SlotState::kept, ledger::SlotState::quarantined}) {
+    ledger::Claim claim = kClaim;
+    claim.state = state;
+    have(with_claim(lock_at(at(30001)), claim));
+    EXPECT_THAT(removable_names(), ElementsAre("demo-tcp-30000")) << ledger::to_string(state);
+  }
+  have(with_claim(lock_at(at(30001)), "scribble"));
+  EXPECT_THAT(removable_names(), ElementsAre("demo-tcp-30000")) << "nobody knows whose it is";
+}
+
+TEST_F(PoolSurveyTest, PeersGoWithTheirLockOrAfterItNeverBefore) {
+  have(with_claim(east(), kClaim));
+  have(west());
+  EXPECT_THAT(removable_names(), IsEmpty()) << "somebody has the slot";
+  have(east());
+  EXPECT_THAT(removable_names(), ElementsAre("east-tcp-30000")) << "the peer follows";
+  listeners_.erase(east().meta.key(), "", ++version_);
+  EXPECT_THAT(removable_names(), ElementsAre("west-tcp-30000")) << "left by an interrupted removal";
+}
+
+}  // namespace
+}  // namespace berth::controllers::portpool

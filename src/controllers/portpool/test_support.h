@@ -1,0 +1,222 @@
+// A Pod with its slots and its PortBinding as the caches have them, for tests of the binding plan.
+// What a plan says is carried out on it, as the controller would on the API server. Free of GTest.
+#pragma once
+
+#include <boost/json.hpp>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/decode.h"
+#include "claims/test_support.h"
+#include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/pool_plan.h"
+#include "wire/patch.h"
+
+namespace berth::controllers::portpool::testing {
+
+using claims::testing::kNow;
+using claims::testing::put;
+
+// What the Pod was told of one port; on the first of these load balancers is the lock.
+inline api::PortBindingItem entry(std::int64_t port, std::vector<std::string> lbs = {"demo"}) {
+  api::PortBindingItem out{.pool_name = "rooms",
+                           .pool_namespace = "games",
+                           .pool_item_name = "item1",
+                           .protocol = "TCP",
+                           .start_port = port,
+                           .rs_start_port = port - 22000};
+  for (const std::string& lb : lbs) {
+    out.load_balancer_ids.push_back("edge:" + lb);
+    out.pool_item_load_balancers.push_back({.id = "edge:" + lb, .ips = {"1.1.1.1"}});
+  }
+  return out;
+}
+
+class Room {
+ public:
+  // Admitted a moment ago: its slots are claimed with its token, and the Pod runs.
+  explicit Room(const std::vector<api::PortBindingItem>& told = {entry(30000)}) : told_(told) {
+    pod = new_pod("uid-1", "token-1");
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      ledger::Claim claim = admission("token-1");
+      claim.entry = static_cast<int>(i);
+      add_slot(told[i], ledger::encode(claim));
+    }
+  }
+
+  kube::Pod new_pod(std::string uid, std::string token) const {
+    kube::Pod out{.meta = {.ns = kube::Interned("games"),
+                           .name = "room-0",
+                           .uid = std::move(uid),
+                           .created = now},
+                  .ips = {"10.0.0.1"},
+                  .phase = kube::PodPhase::running};
+    put(out.meta.labels, ledger::kTokenLabel, std::move(token));
+    put(out.meta.annotations, api::kPoolBindingsAnnotation, api::encode_pool_bindings(told_));
+    return out;
+  }
+  static ledger::Claim admission(std::string token) {
+    return {.token = std::move(token), .ns = "games", .since = kNow};
+  }
+
+  BindingPlan look() const { return plan_binding(view()); }
+  // Looks, and writes what the plan says.
+  BindingPlan step() {
+    BindingPlan plan = look();
+    carry_out(plan);
+    return plan;
+  }
+  // The load balancers do what their Listeners say.
+  void confirm() {
+    for (auto& [name, one] : listeners) one = claims::testing::applied(one);
+  }
+  void confirm(const std::string& name) {
+    listeners[name] = claims::testing::applied(listeners.at(name));
+  }
+  // Bound, and led to.
+  void make_ready() {
+    for (int i = 0; i < 3; ++i) {
+      step();
+      confirm();
+    }
+  }
+  // The Pod is gone, and the server says so.
+  void lose_pod() {
+    pod.reset();
+    server_uid = "";
+  }
+
+  ledger::Claim claim(const std::string& name = "demo-tcp-30000") const {
+    return claims::claim_of(listeners.at(name)).value_or(ledger::Claim{.state = {}});
+  }
+  void set_claim(const ledger::Claim& claim, const std::string& name = "demo-tcp-30000") {
+    listeners[name] = claims::testing::with_claim(listeners.at(name), claim);
+  }
+  void set_claim(const std::string& text, const std::string& name = "demo-tcp-30000") {
+    listeners[name] = claims::testing::with_claim(listeners.at(name), text);
+  }
+  // "10.0.0.1:8000 w10"; empty when it leads nowhere.
+  std::string target(const std::string& name = "demo-tcp-30000") const {
+    const api::ListenerSpec& spec = listeners.at(name).spec;
+    if (!claims::has_targets(spec)) return "";
+    const api::ListenerBackend& backend = spec.target_group->backends.front();
+    return fmt::format("{}:{} w{}", backend.ip, backend.port, backend.weight);
+  }
+  std::string pod_says(std::string_view annotation) const {
+    return std::string(kube::get(pod->meta.annotations, annotation));
+  }
+  std::optional<api::PortBinding> binding() const {
+    if (!object) return std::nullopt;
+    return api::decode_port_binding(*object).value();
+  }
+  // "gone" when there is none.
+  std::string status() const { return object ? binding()->status.status : "gone"; }
+
+  std::optional<kube::Pod> pod;
+  std::optional<std::string> server_uid;  // what the server answers when it is asked
+  std::map<std::string, api::Listener> listeners;
+  std::optional<wire::Value> object;  // the PortBinding
+  std::shared_ptr<const api::PortPool> pool;
+  WallTime now = kNow;
+  Duration quarantine = std::chrono::seconds{10};
+
+ private:
+  void add_slot(const api::PortBindingItem& told, std::string claim) {
+    const auto first = static_cast<model::Port>(told.start_port);
+    std::string lock;
+    std::string peers;
+    for (const std::string& id : told.load_balancer_ids) {
+      const claims::testing::Place place{.lb = id.substr(std::string_view("edge:").size()),
+                                         .ports = {first, first}};
+      api::Listener one = claims::testing::peer_at(place);
+      if (lock.empty()) {
+        lock = one.meta.name;
+      } else {
+        peers += (peers.empty() ? "" : ",") + one.meta.name;
+        put(one.meta.annotations, kLockAnnotation, lock);
+      }
+      listeners[one.meta.name] = std::move(one);
+    }
+    listeners[lock] = claims::testing::with_claim(listeners[lock], std::move(claim));
+    if (!peers.empty()) put(listeners[lock].meta.annotations, kPeersAnnotation, peers);
+  }
+
+  // As BindingController makes it.
+  BindingView view() const {
+    BindingView out{.key = {"games", "room-0"},
+                    .server_uid = server_uid,
+                    .pool_of = [this](const kube::ObjectKey&) { return pool; },
+                    .now = now,
+                    .quarantine = quarantine};
+    if (pod) out.pod = std::make_shared<const kube::Pod>(*pod);
+    if (object) out.binding = std::make_shared<const api::PortBinding>(*binding());
+    for (const auto& [name, listener] : listeners) {
+      if (!kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) continue;
+      HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener), .claim = claim(name)};
+      for (const std::string& peer : peers_of(listener))
+        slot.peers.push_back(std::make_shared<const api::Listener>(listeners.at(peer)));
+      const bool living = pod && !pod->finished();
+      if (is_tied(slot.claim)) {
+        out.slots.push_back(std::move(slot));
+      } else if (living) {
+        out.lost.push_back(std::move(slot));
+      }
+    }
+    return out;
+  }
+  bool is_tied(const ledger::Claim& claim) const {
+    if (claim.token.empty() || claim.ns != "games") return false;
+    const bool has_token = pod && kube::get(pod->meta.labels, ledger::kTokenLabel) == claim.token;
+    return claim.pod_name == "room-0" || (claim.state == ledger::SlotState::claimed && has_token);
+  }
+
+  void carry_out(const BindingPlan& plan) {
+    for (const BindingPlan::Change& one : plan.changes) {
+      api::Listener& listener = listeners.at(one.listener->meta.name);
+      if (one.change.claim)
+        put(listener.meta.annotations, ledger::kClaimAnnotation, *one.change.claim);
+      if (!one.change.spec) continue;
+      listener.spec = *one.change.spec;
+      put(listener.meta.annotations, claims::kAppliedAnnotation, "");
+    }
+    if (plan.create_binding) {
+      object = plan.create_binding;
+      wire::Object& meta = object->as_object()["metadata"].as_object();
+      meta["uid"] = fmt::format("uid-of-binding-{}", ++bindings_made_);
+      meta["resourceVersion"] = "1";
+    }
+    if (plan.patch_binding) object = wire::apply_merge_patch(*object, *plan.patch_binding);
+    if (plan.binding_status) object = wire::apply_json_patch(*object, *plan.binding_status).value();
+    if (plan.delete_binding) object.reset();
+    if (!plan.pod_note.empty()) tell_pod(plan.pod_note);
+  }
+  void tell_pod(const PodNote& note) {
+    if (note.status) put(pod->meta.annotations, api::kBindStatusAnnotation, *note.status);
+    if (note.bindings) put(pod->meta.annotations, api::kPoolBindingsAnnotation, *note.bindings);
+    if (!note.condition) return;
+    pod->conditions = {
+        {kube::Interned(api::kPortsReadyCondition),
+         note.condition->ready ? kube::ConditionStatus::yes : kube::ConditionStatus::no}};
+  }
+
+  std::vector<api::PortBindingItem> told_;
+  int bindings_made_ = 0;
+};
+
+// Nothing is written and nothing is said.
+inline bool is_idle(const BindingPlan& plan) {
+  return !plan.ask_server && plan.changes.empty() && !plan.create_binding && !plan.patch_binding &&
+         !plan.delete_binding && !plan.binding_status && plan.binding_events.empty() &&
+         plan.pod_note.empty() && plan.pod_events.empty();
+}
+
+inline std::vector<std::string> reasons(const std::vector<kube::EventNote>& events) {
+  std::vector<std::string> out;
+  for (const kube::EventNote& event : events) out.push_back(event.reason);
+  return out;
+}
+
+}  // namespace berth::controllers::portpool::testing
