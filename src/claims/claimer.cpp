@@ -29,7 +29,7 @@ bool was_lost(Code code) { return code == Code::precondition || code == Code::no
 
 }  // namespace
 
-Claimer::Claimer(kube::Client& client, ListenerStore& store, const SlotIndex& index, Random random,
+Claimer::Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, Random random,
                  Options options)
     : client_(client),
       store_(store),
@@ -90,14 +90,16 @@ Result<TakenSlot> Claimer::claim_one(const Context& context, const SlotRequest& 
   bool asked_server = false;
   for (int i = 0; i < kMaxTries; ++i) {
     if (context.expired()) return fail(context.end_error());
-    const auto choice = index_.choose(request, i == 0 ? start_offset() : random_offset());
+    const auto choice = index_.reserve(request, i == 0 ? start_offset() : random_offset());
     if (!choice && asked_server) return fail(exhausted(request, store_));
     if (!choice) {
       if (Result<> fresh = refresh_pool(context, request.pool, asked); !fresh) return pass(fresh);
+      index_.settle_all(request.pool);
       asked_server = true;
       continue;
     }
     Result<std::optional<TakenSlot>> slot = try_slot(context, *choice, claim);
+    index_.settle(request.pool, *choice);
     if (!slot) return pass(slot);
     if (*slot) return std::move(**slot);
   }

@@ -56,7 +56,7 @@ class Claimer {
     model::LoadBalancerDefaults defaults{};
   };
 
-  Claimer(kube::Client& client, ListenerStore& store, const SlotIndex& index, Random random,
+  Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, Random random,
           Options options);
 
   // One slot for each request or none: what was taken is given back when a later one fails.
@@ -119,7 +119,7 @@ class Claimer {
 
   kube::Client& client_;
   ListenerStore& store_;
-  const SlotIndex& index_;
+  SlotIndex& index_;
   const Options options_;
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);

@@ -23,19 +23,19 @@ const SlotRequest kBoth{.pool = kRooms, .protocols = {Protocol::tcp, Protocol::u
 
 bool any(const Claim&) { return true; }
 
-// Of a Pod that was reached.
-Claim claim(std::string token, int entry = 0, WallTime since = kNow) {
+// Of a Pod that was reached; each admission made another one.
+Claim claim(const std::string& token, int entry = 0, WallTime since = kNow) {
   return {.state = SlotState::kept,
-          .token = std::move(token),
+          .token = token,
           .ns = "games",
           .pod_name = "room-0",
-          .pod_uid = "uid-1",
+          .pod_uid = "uid-" + token,
           .entry = entry,
           .since = since};
 }
 // Of an attempt whose Pod was never seen.
-Claim attempt(std::string token, WallTime since = kNow) {
-  Claim out = claim(std::move(token), 0, since);
+Claim attempt(const std::string& token, WallTime since = kNow) {
+  Claim out = claim(token, 0, since);
   out.state = SlotState::claimed;
   out.pod_uid.clear();
   return out;
@@ -91,6 +91,15 @@ TEST(Reclaim, APartOfWhatIsAskedForIsNothing) {
 TEST(Reclaim, WhatTwoAdmissionsGotIsNotMixed) {
   EXPECT_EQ(newest({kTcp, kTcp}, {held(30000, claim("a", 0)), held(30001, claim("b", 1))}),
             Names{});
+}
+
+// An admission of the name died when it had taken back one of two.
+TEST(Reclaim, WhatOnePodHadComesBackTogetherWhateverItsTokens) {
+  Claim taken = claim("a", 0);
+  taken.state = SlotState::claimed;
+  taken.token = "b";
+  EXPECT_EQ(newest({kTcp, kTcp}, {held(30000, taken), held(30001, claim("a", 1))}),
+            (Names{{"TCP 30000"}, {"TCP 30001"}}));
 }
 
 TEST(Reclaim, AnotherPoolItemOrProtocolIsNoAnswer) {

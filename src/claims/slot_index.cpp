@@ -112,6 +112,18 @@ std::uint32_t SlotIndex::free_slots(const Pool& pool) {
   return free;
 }
 
+SlotChoice SlotIndex::choice_at(const Pool& pool, const SlotRequest& request,
+                                const ledger::SlotPlace& place) {
+  const ledger::ItemShape& item = pool.slots->items()[place.item];
+  SlotChoice choice{.item = item.name, .ports = item.ports_of(place.slot)};
+  for (const model::Protocol protocol : request.protocols) {
+    choice.locks.push_back(
+        {request.pool.ns,
+         api::pool_listener_name(pool.load_balancers[place.item].front(), protocol, choice.ports)});
+  }
+  return choice;
+}
+
 std::optional<SlotChoice> SlotIndex::choose(const SlotRequest& request, std::uint32_t start) const {
   const MutexLock lock(mu_);
   const auto it = pools_.find(request.pool);
@@ -119,14 +131,43 @@ std::optional<SlotChoice> SlotIndex::choose(const SlotRequest& request, std::uin
   const Pool& pool = *it->second;
   const auto place = pool.slots->choose(request.item, request.protocols, start);
   if (!place) return std::nullopt;
-  const ledger::ItemShape& item = pool.slots->items()[place->item];
-  SlotChoice choice{.item = item.name, .ports = item.ports_of(place->slot)};
-  for (const model::Protocol protocol : request.protocols) {
-    choice.locks.push_back(
-        {request.pool.ns, api::pool_listener_name(pool.load_balancers[place->item].front(),
-                                                  protocol, choice.ports)});
-  }
+  return choice_at(pool, request, *place);
+}
+
+std::optional<SlotChoice> SlotIndex::reserve(const SlotRequest& request, std::uint32_t start) {
+  const MutexLock lock(mu_);
+  const auto it = pools_.find(request.pool);
+  if (it == pools_.end()) return std::nullopt;
+  Pool& pool = *it->second;
+  const auto place = pool.slots->choose(request.item, request.protocols, start);
+  if (!place) return std::nullopt;
+  for (const model::Protocol protocol : request.protocols)
+    pool.slots->set_taken({place->item, protocol, place->slot}, true);
+  SlotChoice choice = choice_at(pool, request, *place);
+  pool.reserved.insert(choice.locks.begin(), choice.locks.end());
   return choice;
+}
+
+void SlotIndex::settle(Pool& pool, const kube::ObjectKey& lock) const {
+  if (pool.reserved.erase(lock) == 0) return;
+  if (const ListenerPtr listener = listeners_.get(lock)) note(pool, *listener, true);
+}
+
+void SlotIndex::settle(const kube::ObjectKey& pool, const SlotChoice& choice) {
+  const MutexLock lock(mu_);
+  const auto it = pools_.find(pool);
+  if (it == pools_.end()) return;
+  for (const kube::ObjectKey& one : choice.locks) settle(*it->second, one);
+}
+
+void SlotIndex::settle_all(const kube::ObjectKey& pool) {
+  const MutexLock lock(mu_);
+  const auto it = pools_.find(pool);
+  if (it == pools_.end()) return;
+  while (!it->second->reserved.empty()) {
+    const kube::ObjectKey one = *it->second->reserved.begin();
+    settle(*it->second, one);
+  }
 }
 
 void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,

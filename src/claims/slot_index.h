@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,14 @@ class SlotIndex {
 
   // `start` spreads replicas: see ledger::SlotTable.
   std::optional<SlotChoice> choose(const SlotRequest& request, std::uint32_t start) const;
+  // The same, and until `settle` no other call is given that slot: admissions of one process that
+  // run side by side would all try the lowest one.
+  std::optional<SlotChoice> reserve(const SlotRequest& request, std::uint32_t start);
+  // The slot is what the caches say of it.
+  void settle(const kube::ObjectKey& pool, const SlotChoice& choice);
+  // The same with all that are reserved, before it is said that none is left: a reservation is no
+  // claim.
+  void settle_all(const kube::ObjectKey& pool);
   // Every item of the pool, by protocol. Empty: the pool is not known.
   std::vector<ItemUsage> usage_of(const kube::ObjectKey& pool) const;
   std::vector<ItemUsage> usage() const;
@@ -59,12 +68,16 @@ class SlotIndex {
   struct Pool {
     std::unique_ptr<ledger::SlotTable> slots;
     std::vector<std::vector<model::LoadBalancerRef>> load_balancers;  // by item
+    std::set<kube::ObjectKey> reserved;                               // locks
   };
 
   void on_listener(const kube::Change<api::Listener>& change);
   void on_pool(const kube::Change<api::PortPool>& change);
   std::unique_ptr<Pool> build(const api::PortPool& pool) const;
   void note(Pool& pool, const api::Listener& listener, bool present) const;
+  static SlotChoice choice_at(const Pool& pool, const SlotRequest& request,
+                              const ledger::SlotPlace& place);
+  void settle(Pool& pool, const kube::ObjectKey& lock) const;
   static std::uint32_t free_slots(const Pool& pool);
   static void add_usage(const kube::ObjectKey& key, const Pool& pool, std::vector<ItemUsage>& out);
 

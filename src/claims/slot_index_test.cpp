@@ -77,6 +77,11 @@ class Replica {
     const auto choice = choose(std::move(protocols), std::move(item), start);
     return choice ? choice->ports.first : 0;
   }
+  std::optional<SlotChoice> reserve(const SlotRequest& request) {
+    return index_.reserve(request, 0);
+  }
+  void settle(const SlotChoice& choice) { index_.settle(kRooms, choice); }
+  void settle_all() { index_.settle_all(kRooms); }
   ledger::SlotUsage usage(std::size_t nth = 0) const { return index_.usage_of(kRooms)[nth].usage; }
   const SlotIndex& index() const { return index_; }
 
@@ -330,6 +335,33 @@ TEST(SlotIndex, CountsByItemAndProtocol) {
   EXPECT_EQ(usage[2].item, "item2");
   EXPECT_EQ(usage[2].usage.free, 5u);
   EXPECT_EQ(replica.index().usage().size(), 3u);
+}
+
+TEST(SlotIndex, AReservedSlotIsNotChosenUntilItIsSettled) {
+  Replica replica;
+  replica.open(pool_with({tcp_item("item1", 30000, 30002)}));
+  const SlotRequest request{kRooms, "", kTcp};
+  const auto first = replica.reserve(request);
+  const auto second = replica.reserve(request);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->ports.first, 30000);
+  EXPECT_EQ(second->ports.first, 30001);
+  EXPECT_FALSE(replica.reserve(request));
+
+  // The first attempt failed, the second one got its slot.
+  replica.put(with_claim(lock_at({.ports = second->ports}), "{}"));
+  replica.settle(*first);
+  replica.settle(*second);
+  EXPECT_EQ(replica.port(kTcp), 30000);
+  EXPECT_EQ(replica.usage().free, 1u);
+}
+
+TEST(SlotIndex, WhatIsOnlyReservedIsNotSaidToBeInUse) {
+  Replica replica;
+  replica.open(pool_with({tcp_item("item1", 30000, 30001)}));
+  ASSERT_TRUE(replica.reserve({kRooms, "", kTcp}));
+  replica.settle_all();
+  EXPECT_EQ(replica.port(kTcp), 30000);
 }
 
 }  // namespace
