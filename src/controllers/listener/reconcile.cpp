@@ -24,8 +24,7 @@ ObjectKey key_of(const std::string& text) {
 }  // namespace
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
-                                       claims::ListenerStore& listeners,
-                                       claims::Courtesy& courtesy,
+                                       claims::ListenerStore& listeners, claims::Courtesy& courtesy,
                                        kube::EventRecorder& events, Naming naming,
                                        metrics::Registry* registry)
     : client_(client),

@@ -21,9 +21,8 @@ namespace berth::controllers::portpool {
 class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                 claims::Grantor& grantor, claims::Courtesy& courtesy,
-                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
-                 metrics::Registry* registry);
+                 claims::Grantor& grantor, claims::Courtesy& courtesy, kube::EventRecorder& events,
+                 model::LoadBalancerDefaults defaults, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
