@@ -57,6 +57,7 @@ class Desk {
   lb::Plan plan_for(const Window& window);
   void conclude(Window& window, const lb::Plan& plan);
   void judge(OpenWish*& wish, const lb::Finding& finding);
+  static std::vector<bool> needed_again(const Window& window, const lb::Plan& plan);
   void contradicted(OpenWish*& wish);
   Round choose(lb::Plan plan, const Window& window);
   void act(const Context& context, const Round& round, const Window& window);

@@ -41,6 +41,7 @@ void Desk::work(const Context& context) {
   }
   lb::Plan plan = plan_for(window);
   conclude(window, plan);
+  if (stale_) return;
   const Round round = choose(std::move(plan), window);
   if (round.kind != Round::Kind::none) act(context, round, window);
   if (read_back_ && (round.kind == Round::Kind::none || writes_since_list_ >= kWritesPerReadBack)) {
@@ -62,18 +63,38 @@ lb::Plan Desk::plan_for(const Window& window) {
 }
 
 void Desk::conclude(Window& window, const lb::Plan& plan) {
-  for (std::size_t i = 0; i < window.size(); ++i) judge(window[i], plan.findings[i]);
+  const std::vector<bool> again = needed_again(window, plan);
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    if (again[i]) {
+      contradicted(window[i]);
+    } else {
+      judge(window[i], plan.findings[i]);
+    }
+  }
+}
+
+// Which wishes have a step in the plan that the provider has confirmed already.
+std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan) {
+  std::vector<bool> out(window.size(), false);
+  const auto look_at = [&](const auto& steps) {
+    for (const auto& step : steps) {
+      if (window[step.wish]->confirmed.has(step)) out[step.wish] = true;
+    }
+  };
+  look_at(plan.removals);
+  look_at(plan.creations);
+  look_at(plan.attributes);
+  look_at(plan.targets);
+  return out;
 }
 
 void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
       if (settling() && must_rest(*wish)) {
-        wish->met = true;
         wish->not_before = settle_until_;  // the audit of that moment looks first
         wish = nullptr;
       } else if (wish->touched && settling()) {
-        wish->met = true;
         read_back_ = true;
       } else {
         succeeded(*wish, finding.listener_id);
@@ -93,18 +114,20 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
       failed(*wish, error_of(Code::unsupported, "the provider has no {}", finding.holder));
       wish = nullptr;
       return;
-    case lb::Verdict::change:
-      if (wish->met) contradicted(wish);
-      return;
+    case lb::Verdict::change: return;
   }
 }
 
-// Its calls were confirmed, and then a list said otherwise: somebody else changed it meanwhile, or
-// the provider does not keep what it confirms. Without a pause that could go on for ever.
+// A call was confirmed and did not bring what it should: somebody else changed it back, or the
+// provider does not do what it confirms. Without a pause that could go on for ever, because every
+// call is a success.
 void Desk::contradicted(OpenWish*& wish) {
-  const Error error = error_of(Code::conflict, "the provider shows something else than was set");
-  wish->met = false;
+  const Error error =
+      error_of(Code::conflict, "the provider confirmed a change and does not show it")
+          .with_hint("look whether somebody else changes this load balancer");
+  wish->confirmed = {};
   ++wish->contradictions;
+  if (writes_since_list_ > 0) stale_ = true;  // what we know may be wrong
   wish->not_before = now() + office_.delay(Treatment::look, wish->contradictions, error);
   if (wish->contradictions >= kReportAfter) tell(*wish, error);
   if (wish->not_before > now()) wish = nullptr;
@@ -183,6 +206,7 @@ void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>
       wish->touched = true;
       if (result) {
         wish->attempts = 0;
+        wish->confirmed.add(step);
       } else {
         failed(*wish, result.error());
       }

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/test_support.h"
+#include "engine/fixture.h"
 
 namespace berth::engine {
 namespace {
@@ -16,55 +16,6 @@ using sim::lb::ModelProvider;
 using sim::lb::Scripted;
 using testing::IsEmpty;
 using testing::SizeIs;
-
-class EngineTest : public testing::Test {
- protected:
-  void start(EngineOptions options = {}) {
-    options.name_prefix = kPrefix;
-    options.registry = &registry_;
-    running_ = std::make_unique<EngineProcess>(
-        process_, provider_, cluster_, std::move(options), [this] { return may_act_; }, 7);
-  }
-  // Without the time after the first touch in which everything is read back.
-  void start_settled() { start({.settle = {}}); }
-
-  void want(const WishKey& key, Wish wish) {
-    wish.known_id = cluster_.objects[key].wish.known_id;
-    wish.version = std::to_string(++version_);
-    cluster_.objects[key] = {wish, false};
-    running_->engine().want(key, std::move(wish));
-  }
-  void run_until_applied() {
-    const auto done = kernel_.run_until([this] { return cluster_.all_applied(); });
-    ASSERT_TRUE(done) << done.error().to_string();
-  }
-  void run_until_told(std::size_t outcomes) {
-    const auto done = kernel_.run_until([&] { return cluster_.outcomes.size() >= outcomes; });
-    ASSERT_TRUE(done) << done.error().to_string();
-  }
-  void pass(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper = kernel_.world().spawn(
-        "sleep", [&](std::stop_token stop) { (void)sleep_for(kernel_.world(), span, stop); });
-    ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
-  }
-  std::vector<model::WeightedTarget> targets_at(model::Port port) {
-    const auto listener = provider_.find(kLb, Protocol::tcp, port);
-    return listener ? listener->spec.targets : std::vector<model::WeightedTarget>{};
-  }
-  void script_error(Call call, Code code) {
-    provider_.script(call, {Scripted::Kind::error, error_of(code, "scripted"), {}});
-  }
-
-  sim::Kernel kernel_{5, {.min_latency = 10ms, .max_latency = 20ms}};
-  sim::Process& process_ = kernel_.start_process("berth");
-  ModelProvider provider_;
-  metrics::Registry registry_;
-  Cluster cluster_;
-  bool may_act_ = true;
-  int version_ = 0;
-  std::unique_ptr<EngineProcess> running_;
-};
 
 TEST_F(EngineTest, AWishedListenerIsCreatedAndReportedWithItsId) {
   start();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/journal.h"
 
 namespace berth::engine {
 
@@ -20,10 +21,9 @@ struct OpenWish {
   bool repair = false;
   // A call of ours changed something for it since the load balancer was last listed.
   bool touched = false;
-  bool met = false;                    // by what we know; the next list has to say so too
-  int contradictions = 0;              // how often it said otherwise
+  Journal confirmed{};                 // since the last contradiction
+  int contradictions = 0;              // how often a confirmed step was needed again
   int attempts = 0;                    // failures in a row
-  int writes = 0;                      // confirmed calls that did not make it true yet
   Instant judged_at = Instant::min();  // when its port was last found to be another's
   Instant not_before = Instant::min();
   // What was reported of it: a failure of the same code is not reported twice.

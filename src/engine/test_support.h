@@ -74,16 +74,22 @@ class Cluster final : public Sink {
   std::function<void(const WishKey&, const Object&)> on_success{};
 };
 
+// What a test puts between an engine and its driver.
+using Around = std::function<std::unique_ptr<lb::Driver>(lb::Driver&)>;
+
 // One process that runs an engine. What it says when it is dead, nobody hears.
 class EngineProcess final : private Sink {
  public:
   EngineProcess(sim::Process& process, sim::lb::ModelProvider& provider, Cluster& cluster,
-                EngineOptions options, std::function<bool()> may_act, std::uint64_t seed)
+                EngineOptions options, std::function<bool()> may_act, std::uint64_t seed,
+                const Around& around = {})
       : process_(process),
         cluster_(cluster),
         driver_(provider, process),
+        around_(around ? around(driver_) : nullptr),
         engine_(
-            process, [this](const model::LoadBalancerRef&) { return &driver_; },
+            process,
+            [this](const model::LoadBalancerRef&) { return around_ ? around_.get() : &driver_; },
             [&cluster](const model::LoadBalancerRef& lb) { return cluster.standing(lb); }, *this,
             std::move(may_act), Random(seed), std::move(options)),
         task_(process.spawn("run", [&](std::stop_token stop) {
@@ -100,6 +106,7 @@ class EngineProcess final : private Sink {
   sim::Process& process_;
   Cluster& cluster_;
   sim::lb::ModelDriver driver_;
+  const std::unique_ptr<lb::Driver> around_;
   Engine engine_;
   std::unique_ptr<Task> task_;
 };
