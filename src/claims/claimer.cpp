@@ -173,6 +173,14 @@ Result<> Claimer::refresh(const Context& context, const kube::ObjectKey& listene
   return {};
 }
 
+Result<> Claimer::need_current(const Context& context, const api::Listener& listener) {
+  const kube::ObjectKey key = listener.meta.key();
+  if (Result<> fresh = refresh(context, key); !fresh) return fresh;
+  const ListenerPtr now = store_.get(key);
+  if (!now || now->meta.resource_version == listener.meta.resource_version) return {};
+  return fail(error_of(Code::precondition, "has changed").about("Listener " + key.to_string()));
+}
+
 Result<> Claimer::change(const Context& context, const api::Listener& listener,
                          const ListenerChange& change) {
   if (change.empty()) return {};

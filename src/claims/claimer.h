@@ -82,6 +82,9 @@ class Claimer {
   Result<bool> is_recent_claim(const Context& context, const ledger::Claim& claim,
                                const std::vector<api::PortBindingItem>& told);
 
+  // `precondition`: the server has it otherwise; we know it now.
+  Result<> need_current(const Context& context, const api::Listener& listener);
+
   // `precondition`: the claim or the spec is not as `listener` has it. A spec that changes counts
   // as not applied from then on, also when it goes back to an earlier one: somebody may be about to
   // apply what lay in between.

@@ -32,6 +32,8 @@ constexpr std::array kMoves{
     Move{kept, Event::window_over, quarantined},
     Move{kept, Event::window_over, free},
     Move{quarantined, Event::window_over, free},
+    Move{kept, Event::astray, draining},
+    Move{quarantined, Event::astray, draining},
     // A Pod that was told of this port and lost its claim; nobody else has it.
     Move{free, Event::pod_seen, bound},
 };
@@ -39,8 +41,9 @@ constexpr std::array kMoves{
 constexpr int kFormatVersion = 1;
 constexpr std::array<std::string_view, 6> kStates{"Free",     "Claimed", "Bound",
                                                   "Draining", "Kept",    "Quarantined"};
-constexpr std::array<std::string_view, 7> kEvents{
-    "admit", "reused", "pod_seen", "pod_returns", "abandoned", "confirmed", "window_over"};
+constexpr std::array<std::string_view, 8> kEvents{"admit",       "reused",    "pod_seen",
+                                                  "pod_returns", "abandoned", "confirmed",
+                                                  "window_over", "astray"};
 
 std::optional<SlotState> parse_state(std::string_view text) {
   const auto it = std::ranges::find(kStates, text);
@@ -154,6 +157,8 @@ std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarant
 std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now) {
   return at_rest(std::move(claim), true, quarantine, now);
 }
+
+Claim gone_astray(Claim claim, WallTime now) { return moved(std::move(claim), draining, now); }
 
 std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now) {
   // Keeping counts as quarantine: nothing has led here all the while.

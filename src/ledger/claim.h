@@ -64,6 +64,7 @@ enum class Event : std::uint8_t {
   abandoned,    // the Pod is gone, has ended, or never came
   confirmed,    // the load balancer leads nowhere from here
   window_over,  // of keeping or of quarantine
+  astray,       // a write that came late leads to its former Pod once more
 };
 std::string_view to_string(Event event);
 
@@ -83,6 +84,8 @@ Claim taken_back(const Claim& before, Claim admission, WallTime now);
 // `leads_nowhere`: the load balancer has confirmed that already, so there is nothing to drain.
 std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarantine, WallTime now);
 std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now);
+// Of a kept or quarantined slot that was found to lead somewhere.
+Claim gone_astray(Claim claim, WallTime now);
 // Of a kept or quarantined slot whose time is over.
 std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now);
 

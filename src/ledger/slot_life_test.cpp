@@ -22,12 +22,13 @@ struct Life {
   int spec = 0;         // whom the Listener names
   int lb = 0;           // whom the load balancer leads to
   bool applied = true;  // the load balancer was seen to be as the Listener says
+  bool late = false;    // a write that was given up took effect all the same: once in a life
   std::set<int> alive{};
   std::vector<std::string> names{};  // of the Pods that were created
 
   std::string key() const {
     std::string text = claim ? encode(*claim) : "free";
-    text += fmt::format(" spec {} lb {} applied {} names", spec, lb, applied);
+    text += fmt::format(" spec {} lb {} applied {} late {} names", spec, lb, applied, late);
     for (const std::string& name : names) text += " " + name;
     text += " alive";
     for (const int pod : alive) text += fmt::format(" {}", pod);
@@ -104,7 +105,19 @@ class Explorer {
     sync(life);
     pods_end(life);
     admissions(life);
+    late_write(life);
     if (life.claim) leader(life);
+  }
+  // Of a Listener that has no claim of its own: the one of a peer, on another load balancer.
+  void late_write(const Life& life) {
+    const bool rests = life.claim && (life.claim->state == SlotState::kept ||
+                                      life.claim->state == SlotState::quarantined);
+    if (life.late || !rests) return;
+    Life next = life;
+    next.late = true;
+    next.spec = bound_pod(life);
+    next.applied = false;
+    visit(next, "a late write", &life);
   }
   void sync(const Life& life) {
     Life next = life;
@@ -171,6 +184,12 @@ class Explorer {
         return move(life, Event::confirmed, next);
       case SlotState::kept:
       case SlotState::quarantined:
+        if (!at_rest(life)) {
+          next.claim = gone_astray(claim, kNow);
+          next.spec = 0;
+          next.applied = false;
+          return move(life, Event::astray, next);
+        }
         next.claim = window_over(claim, kQuarantine, claim.until);
         return move(life, Event::window_over, next);
       case SlotState::free: return;

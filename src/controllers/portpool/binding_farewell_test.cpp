@@ -107,6 +107,45 @@ TEST(BindingFarewell, APortIsTakenBackFromEveryLoadBalancerBeforeItIsGivenOn) {
   EXPECT_EQ(room.claim("east-tcp-30000").state, SlotState::quarantined);
 }
 
+TEST(BindingFarewell, APortIsGivenOnOnlyWhenTheServerSaysTheSameOfItsPeers) {
+  Room room = ready_room({entry(30000, {"east", "west"})});
+  room.lose_pod();
+  EXPECT_THAT(room.step().changes.front().resting, IsEmpty()) << "taking back needs no look";
+  room.confirm();
+  for (const seconds pause : {seconds{0}, seconds{10}}) {
+    room.now += pause;
+    const BindingPlan plan = room.step();
+    ASSERT_EQ(plan.changes.size(), 1u);
+    ASSERT_EQ(plan.changes.front().resting.size(), 1u);
+    EXPECT_EQ(plan.changes.front().resting.front()->meta.name, "west-tcp-30000");
+  }
+  EXPECT_EQ(claims::claim_text(room.listeners["east-tcp-30000"]), "");
+}
+
+TEST(BindingFarewell, APortThatLeadsToThePodAgainWhileItRestsIsDrainedAgain) {
+  for (const char* const keep : {"", "1m"}) {
+    Room room = ready_room({entry(30000, {"east", "west"})}, keep);
+    room.lose_pod();
+    room.step();
+    room.confirm();
+    room.step();
+    const SlotState resting = room.claim("east-tcp-30000").state;
+    EXPECT_NE(resting, SlotState::draining);
+
+    room.listeners["west-tcp-30000"] =
+        claims::testing::leading_to(room.listeners["west-tcp-30000"], "10.0.0.1");
+    room.now += minutes{5};
+    room.step();
+    EXPECT_EQ(room.claim("east-tcp-30000").state, SlotState::draining);
+    EXPECT_EQ(room.target("west-tcp-30000"), "");
+    EXPECT_TRUE(is_idle(room.look())) << "until the load balancer has confirmed";
+    room.confirm();
+    room.step();
+    EXPECT_EQ(room.claim("east-tcp-30000").state, resting);
+    EXPECT_EQ(room.claim("east-tcp-30000").since, room.now);
+  }
+}
+
 TEST(BindingFarewell, ALateWriteThatLeadsToThePodAgainIsTakenBackOnceMore) {
   Room room = ready_room();
   room.lose_pod();

@@ -125,41 +125,49 @@ class Planner {
   }
 
   void release(const HeldSlot& slot) {
-    const auto next = ledger::abandoned(slot.claim, rests(slot), view_.quarantine, view_.now);
-    change(slot.lock, next ? ledger::encode(*next) : std::string(), without_target(slot.lock->spec),
-           kube::ObjectKey{});
-    for (const claims::ListenerPtr& peer : slot.peers)
-      change(peer, std::nullopt, without_target(peer->spec), kube::ObjectKey{});
-    if (next) note_cleaning(*next);
+    if (slot.claim.state == SlotState::claimed && rests(slot))
+      return give_away(slot, ledger::abandoned(slot.claim, true, view_.quarantine, view_.now));
+    drain(slot, *ledger::abandoned(slot.claim, false, view_.quarantine, view_.now));
   }
 
   void plan_draining(const HeldSlot& slot) {
-    if (!rests(slot)) {
-      change(slot.lock, std::nullopt, without_target(slot.lock->spec), kube::ObjectKey{});
-      for (const claims::ListenerPtr& peer : slot.peers)
-        change(peer, std::nullopt, without_target(peer->spec), kube::ObjectKey{});
-      return note_cleaning(slot.claim);
-    }
-    const auto next = ledger::drained(slot.claim, view_.quarantine, view_.now);
-    put_claim(slot, next);
+    if (!rests(slot)) return drain(slot, slot.claim);
+    give_away(slot, ledger::drained(slot.claim, view_.quarantine, view_.now));
   }
 
   void plan_waiting(const HeldSlot& slot) {
-    if (view_.now < slot.claim.until) {
-      look_again(slot.claim.until - view_.now);
-      return note_cleaning(slot.claim);
-    }
-    put_claim(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
+    if (leads_somewhere(slot)) return drain(slot, ledger::gone_astray(slot.claim, view_.now));
+    if (view_.now < slot.claim.until) look_again(slot.claim.until - view_.now);
+    // Otherwise a Listener is being changed in another way: it brings us back.
+    if (view_.now < slot.claim.until || !rests(slot)) return note_cleaning(slot.claim);
+    give_away(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
   }
 
-  void put_claim(const HeldSlot& slot, const std::optional<ledger::Claim>& next) {
-    change(slot.lock, next ? ledger::encode(*next) : std::string(), slot.lock->spec, std::nullopt);
+  void drain(const HeldSlot& slot, const ledger::Claim& claim) {
+    change(slot.lock, ledger::encode(claim), without_target(slot.lock->spec), kube::ObjectKey{});
+    for (const claims::ListenerPtr& peer : slot.peers)
+      change(peer, std::nullopt, without_target(peer->spec), kube::ObjectKey{});
+    note_cleaning(claim);
+  }
+
+  // A step towards the next owner, of a slot that rests.
+  void give_away(const HeldSlot& slot, const std::optional<ledger::Claim>& next) {
+    plan_.changes.push_back({.listener = slot.lock,
+                             .change = {.claim = next ? ledger::encode(*next) : std::string()},
+                             .resting = slot.peers});
     if (next) note_cleaning(*next);
   }
 
   void note_cleaning(const ledger::Claim& claim) {
     if (claim.state == SlotState::draining) draining_ = true;
     if (claim.state == SlotState::kept) kept_ = claim;
+  }
+
+  static bool leads_somewhere(const HeldSlot& slot) {
+    return claims::has_targets(slot.lock->spec) ||
+           std::ranges::any_of(slot.peers, [](const claims::ListenerPtr& peer) {
+             return claims::has_targets(peer->spec);
+           });
   }
 
   static bool rests(const HeldSlot& slot) {

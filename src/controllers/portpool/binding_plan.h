@@ -62,6 +62,9 @@ struct BindingPlan {
   struct Change {
     claims::ListenerPtr listener;
     claims::ListenerChange change;
+    // Peers that must be on the server as they are here: the port is given away on the word that
+    // they lead nowhere, and no test of the lock speaks of them.
+    std::vector<claims::ListenerPtr> resting{};
   };
   std::vector<Change> changes{};  // in this order; one that is overtaken ends the round
 

@@ -173,6 +173,8 @@ Result<std::string> BindingController::ask_server(const Context& context, const 
 Result<> BindingController::apply(const Context& context, const BindingView& view,
                                   const BindingPlan& plan) {
   for (const BindingPlan::Change& one : plan.changes) {
+    for (const ListenerPtr& peer : one.resting)
+      if (Result<> current = claimer_.need_current(context, *peer); !current) return current;
     if (Result<> changed = claimer_.change(context, *one.listener, one.change); !changed)
       return changed;
   }

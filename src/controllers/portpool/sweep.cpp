@@ -125,20 +125,26 @@ Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
     change.claim = ledger::encode(ledger::bound_to(claim, pod->name, pod->uid, now));
   } else {
     // Only a name that took its slot back may still lead to its former Pod.
-    const bool rests = claim.pod_name.empty() || leads_nowhere(*lock);
-    const auto next = ledger::abandoned(claim, rests, options_.quarantine, now);
+    const Result<bool> rests =
+        claim.pod_name.empty() ? Result<bool>(true) : leads_nowhere(context, *lock);
+    if (!rests) return was_overtaken(rests.error()) ? Result<>{} : fail(rests.error());
+    const auto next = ledger::abandoned(claim, *rests, options_.quarantine, now);
     change.claim = next ? ledger::encode(*next) : std::string();
   }
   Result<> changed = claimer_.change(context, *lock, change);
   return !changed && was_overtaken(changed.error()) ? Result<>{} : changed;
 }
 
-bool ClaimSweeper::leads_nowhere(const api::Listener& lock) const {
-  return claims::leads_nowhere(lock) &&
-         std::ranges::all_of(peers_of(lock), [&](const std::string& name) {
-           const auto peer = caches_.listeners.get(lock.meta.ns.view(), name);
-           return !peer || claims::leads_nowhere(*peer);
-         });
+// `precondition`: a peer is not as we knew it.
+Result<bool> ClaimSweeper::leads_nowhere(const Context& context, const api::Listener& lock) {
+  if (!claims::leads_nowhere(lock)) return false;
+  for (const std::string& name : peers_of(lock)) {
+    const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
+    if (!peer) continue;
+    if (!claims::leads_nowhere(*peer)) return false;
+    if (Result<> current = claimer_.need_current(context, *peer); !current) return pass(current);
+  }
+  return true;
 }
 
 }  // namespace berth::controllers::portpool

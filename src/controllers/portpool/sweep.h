@@ -46,7 +46,7 @@ class ClaimSweeper {
                               const std::vector<PodRef>& pods);
   Result<> settle(const Context& context, const claims::ListenerPtr& lock,
                   const ledger::Claim& claim, const std::vector<PodRef>& pods);
-  bool leads_nowhere(const api::Listener& lock) const;
+  Result<bool> leads_nowhere(const Context& context, const api::Listener& lock);
 
   kube::Client& client_;
   Caches caches_;
