@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "command.h"
+#include "controllers/listener/plan.h"
 #include "edge/driver.h"
 #include "environment.h"
 #include "net/curl_transport.h"
@@ -78,6 +79,8 @@ Result<> run_controller(Flags flags) {
     if (!range) return fail(std::move(range.error()).about("--host-ports"));
     flags.config.host_ports = *range;
   }
+  if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
+    return fail(std::move(good.error()).about("--cluster-id"));
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
@@ -144,7 +147,8 @@ void add_controller(CLI::App& root, Run& run) {
       "Without it every id gets a loopback address.");
   command->add_option("--cluster-id", flags->config.cluster_id,
                       "How names of what we make at a provider begin; clusters that share a load "
-                      "balancer need different ones. By default berth.");
+                      "balancer need different ones. By default berth: then listeners at a "
+                      "provider that nobody wishes any more stay until their port is needed.");
   command->add_option("--region", flags->config.load_balancers.region,
                       "Region of load balancers that are written without one (lb-1).");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,

@@ -141,6 +141,7 @@ class Playground::Impl {
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
+    config_.cluster_id = "playground";
     config_.user.user = "admin";
     config_.quarantine = options_.quarantine;
     // Whatever a load balancer is called, it is one of ours.
