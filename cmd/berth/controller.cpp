@@ -10,6 +10,7 @@
 #include "command.h"
 #include "controllers/listener/plan.h"
 #include "edge/driver.h"
+#include "edge/edge_metrics.h"
 #include "environment.h"
 #include "net/curl_transport.h"
 
@@ -102,6 +103,7 @@ Result<> run_controller(Flags flags) {
         return lb.provider == model::Provider::edge ? edge->get() : nullptr;
       },
       Random::from_entropy());
+  const edge::EdgeMetrics carried(app.registry(), **edge);
   const Context context{.tasks = tasks, .stop = stop.get_token()};
   return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
     log_info("listening", {{"webhooks", endpoints.webhooks},

@@ -322,6 +322,7 @@ net::Reply App::admit(const net::Request& request, std::stop_token stop) {
 }
 
 kube::Health& App::health() { return parts_->health; }
+metrics::Registry& App::registry() { return parts_->registry; }
 bool App::leading() const { return parts_->manager.leading(); }
 
 }  // namespace berth::app
