@@ -8,7 +8,9 @@
 #include "base/log.h"
 #include "base/threads.h"
 #include "command.h"
+#include "controllers/listener/plan.h"
 #include "edge/driver.h"
+#include "edge/edge_metrics.h"
 #include "environment.h"
 #include "net/curl_transport.h"
 
@@ -78,6 +80,8 @@ Result<> run_controller(Flags flags) {
     if (!range) return fail(std::move(range.error()).about("--host-ports"));
     flags.config.host_ports = *range;
   }
+  if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
+    return fail(std::move(good.error()).about("--cluster-id"));
   std::stop_source stop;
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
@@ -99,6 +103,7 @@ Result<> run_controller(Flags flags) {
         return lb.provider == model::Provider::edge ? edge->get() : nullptr;
       },
       Random::from_entropy());
+  const edge::EdgeMetrics carried(app.registry(), **edge);
   const Context context{.tasks = tasks, .stop = stop.get_token()};
   return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
     log_info("listening", {{"webhooks", endpoints.webhooks},
@@ -144,7 +149,8 @@ void add_controller(CLI::App& root, Run& run) {
       "Without it every id gets a loopback address.");
   command->add_option("--cluster-id", flags->config.cluster_id,
                       "How names of what we make at a provider begin; clusters that share a load "
-                      "balancer need different ones. By default berth.");
+                      "balancer need different ones. By default berth: then listeners at a "
+                      "provider that nobody wishes any more stay until their port is needed.");
   command->add_option("--region", flags->config.load_balancers.region,
                       "Region of load balancers that are written without one (lb-1).");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,

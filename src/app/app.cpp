@@ -107,13 +107,12 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), courtesy, events,
-                            {config.load_balancers, config.cluster_id}, &registry),
+        listener_controller(tasks, client, listeners.store(), courtesy, events, naming(),
+                            &registry),
         engine(
-            tasks, driver_of,
-            [this](const model::LoadBalancerRef& lb) { return listener_controller.wishes_for(lb); },
+            tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
-            {.name_prefix = config.cluster_id + "-", .registry = &registry}),
+            {.name_prefix = naming().prefix(), .registry = &registry}),
         balancer_controller(tasks, client, balancers.store(), listeners.store(),
                             config.load_balancers, driver_of, engine, &registry),
         pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
@@ -146,6 +145,28 @@ struct App::Parts {
 
   controllers::portpool::Caches caches() {
     return {pools.store(), listeners.store(), balancers.store(), bindings.store(), pods.store()};
+  }
+
+  controllers::listener::Naming naming() const {
+    return {config.load_balancers, config.cluster_id};
+  }
+
+  // All wishes are known once every cache was listed at its latest state under our lease: what a
+  // former leader wrote is in them, and what was made since, we made. A load balancer with grants
+  // and without a single Listener is a pool that is being made, or one whose Listeners we look for
+  // in the wrong place.
+  engine::Standing standing(const model::LoadBalancerRef& lb) {
+    engine::Standing out{.wishes = listener_controller.wishes_for(lb)};
+    const std::string name = model::object_name(lb);
+    const auto object = balancers.store().get({"", name});
+    const bool granted = object && !object->spec.grants.empty();
+    const bool used = !listeners.store().by_index(claims::kBalancerIndex, name).empty();
+    // An edge load balancer lives in this process; others may be shared with clusters that have the
+    // default id too.
+    const bool ours_alone =
+        lb.provider == model::Provider::edge || config.cluster_id != kDefaultClusterId;
+    out.complete = ours_alone && manager.leading() && (!granted || used);
+    return out;
   }
 
   void add_to_manager() {
@@ -301,6 +322,7 @@ net::Reply App::admit(const net::Request& request, std::stop_token stop) {
 }
 
 kube::Health& App::health() { return parts_->health; }
+metrics::Registry& App::registry() { return parts_->registry; }
 bool App::leading() const { return parts_->manager.leading(); }
 
 }  // namespace berth::app

@@ -16,6 +16,7 @@
 #include "kube/admission/certificate_keeper.h"
 #include "kube/client/config.h"
 #include "kube/runtime/health.h"
+#include "metrics/registry.h"
 #include "net/transport.h"
 
 namespace berth::app {
@@ -39,6 +40,8 @@ class App {
   // The handler of the webhook server.
   net::Reply admit(const net::Request& request, std::stop_token stop);
   kube::Health& health();
+  // What /metrics shows; others may add to it while the App lives.
+  metrics::Registry& registry();
   bool leading() const;
 
  private:

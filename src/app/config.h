@@ -14,6 +14,9 @@
 
 namespace berth::app {
 
+// Says nothing about the cluster: others may have the same.
+inline constexpr std::string_view kDefaultClusterId = "berth";
+
 struct Config {
   // Where the lease and the Secret of the webhook's certificate live.
   std::string ns = "default";
@@ -43,7 +46,7 @@ struct Config {
   model::LoadBalancerDefaults load_balancers{};
   // Names of what we make at a provider begin so: clusters that share a load balancer need
   // different ones.
-  std::string cluster_id = "berth";
+  std::string cluster_id{kDefaultClusterId};
   // How long a port rests between two owners, after the load balancer has let the first one go.
   Duration quarantine = std::chrono::seconds{10};
   // When the port of a Pod that was admitted and never came is free again. Only tests make it

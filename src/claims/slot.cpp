@@ -51,8 +51,8 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
   });
   store.add_index(std::string(kBalancerIndex),
                   [defaults](const api::Listener& listener, kube::EmitKey emit) {
-                    if (const auto ref = load_balancer_of(listener, defaults))
-                      emit(model::object_name(*ref));
+                    const auto ref = load_balancer_of(listener, defaults);
+                    emit(ref ? model::object_name(*ref) : std::string(kNoBalancer));
                   });
 }
 

@@ -32,6 +32,8 @@ inline constexpr std::string_view kTokenIndex = "claim-token";    // claims whos
 inline constexpr std::string_view kPodIndex = "claim-pod";        // by "namespace/pod"
 inline constexpr std::string_view kOwnerIndex = "unbound-owner";  // unbound claims by owner's uid
 inline constexpr std::string_view kBalancerIndex = "balancer";    // by LoadBalancer object
+// The key, in the last one, of Listeners whose reference cannot be read.
+inline constexpr std::string_view kNoBalancer;
 
 // Adds them; before the informer starts.
 void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults);

@@ -69,6 +69,7 @@ class BackendLease {
   explicit operator bool() const { return backend_ != nullptr; }
   Backend* operator->() const { return backend_.get(); }
   Backend& operator*() const { return *backend_; }
+  const BackendPtr& shared() const { return backend_; }
 
  private:
   BackendPtr backend_;

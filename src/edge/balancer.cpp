@@ -14,6 +14,11 @@ bool may_start(const Backend& backend) {
   return weight_of(backend) > 0 && !backend.removed.load(std::memory_order_relaxed);
 }
 
+bool is_among(std::span<const BackendPtr> backends, const Backend& one) {
+  return std::ranges::any_of(backends,
+                             [&](const BackendPtr& backend) { return backend.get() == &one; });
+}
+
 // Spreads the bits of a hash, so that close inputs lie far apart.
 std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -42,12 +47,12 @@ void Balancer::set_backends(const std::vector<BackendPtr>& backends) {
   entries_ = std::move(next);
 }
 
-BackendPtr Balancer::choose(const IpBytes& client, Instant now) {
-  if (BackendPtr known = remembered(client, now)) {
+BackendPtr Balancer::choose(const IpBytes& client, Instant now, std::span<const BackendPtr> tried) {
+  if (BackendPtr known = remembered(client, now); known && !is_among(tried, *known)) {
     remember(client, known, now);
     return known;
   }
-  if (!mark_usable()) return nullptr;
+  if (!mark_usable(tried)) return nullptr;
   if (scheduler_ == model::Scheduler::least_connections) keep_least_used();
   BackendPtr chosen =
       scheduler_ == model::Scheduler::source_ip ? by_client(client) : next_in_turn();
@@ -55,11 +60,11 @@ BackendPtr Balancer::choose(const IpBytes& client, Instant now) {
   return chosen;
 }
 
-bool Balancer::mark_usable() {
+bool Balancer::mark_usable(std::span<const BackendPtr> tried) {
   bool any_healthy = false;
   bool any = false;
   for (Entry& entry : entries_) {
-    entry.usable = may_start(*entry.backend);
+    entry.usable = may_start(*entry.backend) && !is_among(tried, *entry.backend);
     any = any || entry.usable;
     any_healthy =
         any_healthy || (entry.usable && entry.backend->healthy.load(std::memory_order_relaxed));

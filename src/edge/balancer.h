@@ -7,6 +7,7 @@
 #pragma once
 
 #include <list>
+#include <span>
 #include <unordered_map>
 
 #include "base/time.h"
@@ -27,8 +28,9 @@ class Balancer {
   // Those that stay keep their turn.
   void set_backends(const std::vector<BackendPtr>& backends);
 
-  // Nothing when no target may be chosen.
-  BackendPtr choose(const IpBytes& client, Instant now);
+  // Nothing when no target may be chosen. None of those that were `tried` for this connection and
+  // failed; a client that was to stay with one of them stays with the next choice.
+  BackendPtr choose(const IpBytes& client, Instant now, std::span<const BackendPtr> tried = {});
 
   std::size_t sticky_clients() const { return sticky_.size(); }
 
@@ -47,7 +49,7 @@ class Balancer {
     std::size_t operator()(const IpBytes& ip) const { return stable_hash(ip); }
   };
 
-  bool mark_usable();
+  bool mark_usable(std::span<const BackendPtr> tried);
   void keep_least_used();
   BackendPtr next_in_turn();
   BackendPtr by_client(const IpBytes& client);

@@ -172,5 +172,44 @@ TEST_F(BalancerTest, RememberedClientsAreBounded) {
   EXPECT_EQ(balancer_.sticky_clients(), 0u);
 }
 
+TEST_F(BalancerTest, WhatWasTriedIsNotChosenAgain) {
+  use({backend(1), backend(2), backend(3)});
+  std::vector<BackendPtr> tried;
+  for (int i = 0; i < 3; ++i) {
+    const BackendPtr chosen = balancer_.choose(client(1), now_, tried);
+    ASSERT_TRUE(chosen);
+    EXPECT_THAT(tried, testing::Not(testing::Contains(chosen)));
+    tried.push_back(chosen);
+  }
+  EXPECT_FALSE(balancer_.choose(client(1), now_, tried));
+}
+
+TEST_F(BalancerTest, AnUnhealthyTargetStepsInAfterAllHealthyOnesWereTried) {
+  use({backend(1), backend(2)});
+  all_[1]->healthy = false;
+  EXPECT_EQ(name(balancer_.choose(client(1), now_, {{all_[0]}})), 'b');
+}
+
+TEST_F(BalancerTest, AStickyClientWhoseTargetFailedStaysWithTheNext) {
+  balancer_.set_rules(Scheduler::weighted_round_robin, kSecond * 60);
+  use({backend(1), backend(2)});
+  const BackendPtr first = balancer_.choose(client(1), now_);
+  const std::vector<BackendPtr> tried{first};
+  const BackendPtr second = balancer_.choose(client(1), now_, tried);
+  EXPECT_NE(second, first);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(balancer_.choose(client(1), now_), second);
+}
+
+TEST_F(BalancerTest, OthersOfAClientWithoutMemoryAreNotDisturbedByAFailure) {
+  balancer_.set_rules(Scheduler::source_ip, {});
+  use({backend(1), backend(2), backend(3)});
+  const BackendPtr first = balancer_.choose(client(1), now_);
+  const std::vector<BackendPtr> tried{first};
+  const BackendPtr second = balancer_.choose(client(1), now_, tried);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(balancer_.choose(client(1), now_, tried), second);
+  EXPECT_EQ(balancer_.choose(client(1), now_), first);
+}
+
 }  // namespace
 }  // namespace berth::edge

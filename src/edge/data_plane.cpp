@@ -14,6 +14,7 @@ class DataPlane::Worker {
     std::size_t index = 0;
     Duration udp_idle{};
     std::size_t max_udp_sessions = 0;
+    Duration connect_patience{};
     std::function<void(Worker& from, Accepted)> place{};
   };
   Worker(std::unique_ptr<EventLoop> loop, FdBudget& budget, Options options)
@@ -21,6 +22,7 @@ class DataPlane::Worker {
         loop_(std::move(loop)),
         tcp_(*loop_, budget,
              {.worker = options_.index,
+              .connect_patience = options_.connect_patience,
               .place = [this](Accepted accepted) { options_.place(*this, std::move(accepted)); },
               .on_end = [this] { load_.fetch_sub(1, std::memory_order_relaxed); }}),
         udp_(*loop_, budget,
@@ -120,6 +122,7 @@ Result<std::unique_ptr<DataPlane>> DataPlane::start(const Options& options) {
         Worker::Options{.index = i,
                         .udp_idle = options.udp_idle,
                         .max_udp_sessions = std::max<std::size_t>(options.max_udp_sessions, 1),
+                        .connect_patience = options.connect_patience,
                         .place = [raw = impl.get()](Worker& from, Accepted accepted) {
                           raw->place(from, std::move(accepted));
                         }}));

@@ -13,6 +13,9 @@
 
 namespace berth::edge {
 
+// So long two SYNs were lost, and the third is under way.
+inline constexpr int kConnectPatienceSeconds = 3;
+
 // A socket that is bound and waits for traffic of the listener's n-th port. Holds its place in the
 // budget.
 struct BoundSocket {
@@ -27,6 +30,8 @@ class DataPlane {
     std::size_t fd_budget = 0;
     Duration udp_idle = std::chrono::seconds{60};
     std::size_t max_udp_sessions = 0;
+    // With a target that does not answer, if there is another one.
+    Duration connect_patience = std::chrono::seconds{kConnectPatienceSeconds};
   };
   static Result<std::unique_ptr<DataPlane>> start(const Options& options);
   ~DataPlane();

@@ -54,7 +54,8 @@ Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
       {.threads = options.threads == 0 ? default_threads() : options.threads,
        .fd_budget = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget,
        .udp_idle = options.udp_idle,
-       .max_udp_sessions = options.max_udp_sessions});
+       .max_udp_sessions = options.max_udp_sessions,
+       .connect_patience = kConnectPatienceSeconds * options.second});
   if (!plane) return pass(plane);
   Result<std::unique_ptr<HealthChecker>> health =
       HealthChecker::start((*plane)->budget(), options.second);
@@ -141,10 +142,14 @@ Result<std::string> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
 
   ListenerRecord record{.lb = lb, .id = new_id(), .spec = wanted, .vips = vips};
   record.spec.targets.clear();
-  record.listener = std::make_shared<Listener>(Listener::Options{.id = record.id,
-                                                                 .protocol = wanted.protocol,
-                                                                 .workers = plane_->threads(),
-                                                                 .second = options_.second});
+  record.listener = std::make_shared<Listener>(Listener::Options{
+      .id = record.id,
+      .protocol = wanted.protocol,
+      .workers = plane_->threads(),
+      .second = options_.second,
+      .on_end = [book = book_, key = TallyKey{lb, wanted.protocol}](const Tally& last) {
+        book->add(key, last);
+      }});
   record.listener->set_attributes(wanted.attributes);
   std::string id = record.id;
   if (Result<> added = table_.add(std::move(record)); !added) return pass(added);
@@ -291,6 +296,18 @@ std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
   return outcomes;
 }
 
+Tallies EdgeDriver::totals() const {
+  // Those that are gone first: one that goes meanwhile is missing for once, and never counted
+  // twice.
+  Tallies out = book_->sums();
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all())
+    out[{record->lb, record->spec.protocol}] += record->listener->counters.read();
+  return out;
+}
+
+FdUse EdgeDriver::files() const { return {plane_->budget().used(), plane_->budget().most()}; }
+
 EdgeSnapshot EdgeDriver::snapshot() const {
   EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
   const MutexLock lock(mu_);
@@ -309,7 +326,8 @@ EdgeSnapshot EdgeDriver::snapshot() const {
                          .datagrams_in = counters.datagrams_in,
                          .datagrams_out = counters.datagrams_out,
                          .refused = counters.refused,
-                         .dropped = counters.dropped};
+                         .dropped = counters.dropped,
+                         .connect_failures = counters.connect_failures};
     for (const BackendPtr& backend : record->listener->backends())
       one.targets.push_back(
           {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});

@@ -6,6 +6,7 @@
 // be reached: TCP, while a target has a weight above 0; UDP, while there is a target. A target with
 // weight 0 keeps what it has and gets nothing new; what goes to a target that is removed is reset
 // before the call returns. If all targets of a listener are unhealthy, traffic goes to all of them.
+// A client whose target is not reached is given another one.
 //
 // Bounds are the options below. A listener that finds no file descriptor is `exhausted`; a
 // connection is reset and counted. Thread-safe; owned by the composition root.
@@ -38,7 +39,8 @@ struct EdgeOptions {
   std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
   Duration udp_idle = std::chrono::seconds{60};
   std::size_t max_udp_sessions = kMaxUdpSessions;
-  // How long a second of health checks and of `session_seconds` lasts; tests make it short.
+  // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
+  // tests make it short.
   Duration second = std::chrono::seconds{1};
   std::optional<std::uint64_t> id_seed{};  // none: from the operating system
 };
@@ -66,6 +68,7 @@ struct ListenerSnapshot {
   std::uint64_t datagrams_out = 0;
   std::uint64_t refused = 0;
   std::uint64_t dropped = 0;
+  std::uint64_t connect_failures = 0;
   std::vector<TargetSnapshot> targets{};
 };
 
@@ -73,6 +76,11 @@ struct EdgeSnapshot {
   std::vector<ListenerSnapshot> listeners{};
   std::size_t fds_used = 0;
   std::size_t fd_budget = 0;
+};
+
+struct FdUse {
+  std::size_t used = 0;
+  std::size_t budget = 0;
 };
 
 class EdgeDriver final : public lb::Driver {
@@ -95,6 +103,9 @@ class EdgeDriver final : public lb::Driver {
                                           std::span<const lb::AttributeChange> changes) override;
 
   EdgeSnapshot snapshot() const;
+  // What was carried since the start, also by listeners that are gone.
+  Tallies totals() const;
+  FdUse files() const;
 
  private:
   EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<DataPlane> plane,
@@ -114,6 +125,8 @@ class EdgeDriver final : public lb::Driver {
 
   const EdgeOptions options_;
   const LowPorts low_ports_;
+  // Shared with listeners, the last of which may end after the driver.
+  const std::shared_ptr<TallyBook> book_ = std::make_shared<TallyBook>();
   mutable Mutex mu_;
   ListenerTable table_ GUARDED_BY(mu_);
   Random ids_ GUARDED_BY(mu_);

@@ -2,6 +2,25 @@
 
 namespace berth::edge {
 
+Tally ListenerCounters::read() const {
+  const auto value = [](const std::atomic<std::uint64_t>& counter) {
+    return counter.load(std::memory_order_relaxed);
+  };
+  return {.connections = value(connections),
+          .active = value(active),
+          .bytes_in = value(bytes_in),
+          .bytes_out = value(bytes_out),
+          .datagrams_in = value(datagrams_in),
+          .datagrams_out = value(datagrams_out),
+          .refused = value(refused),
+          .dropped = value(dropped),
+          .connect_failures = value(connect_failures)};
+}
+
+Listener::~Listener() {
+  if (options_.on_end) options_.on_end(counters.read());
+}
+
 void Listener::set_attributes(const model::ListenerAttributes& attributes) {
   const MutexLock lock(mu_);
   balancer_.set_rules(attributes.scheduler, attributes.session_seconds * options_.second);
@@ -37,9 +56,10 @@ Result<std::vector<BackendPtr>> Listener::set_targets(
   return gone;
 }
 
-BackendLease Listener::choose(const IpBytes& client, Instant now) {
+BackendLease Listener::choose(const IpBytes& client, Instant now,
+                              std::span<const BackendPtr> tried) {
   const MutexLock lock(mu_);
-  return BackendLease(balancer_.choose(client, now));
+  return BackendLease(balancer_.choose(client, now, tried));
 }
 
 std::vector<BackendPtr> Listener::backends() const {

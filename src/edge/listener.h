@@ -3,11 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <string>
 
 #include "base/mutex.h"
 #include "edge/balancer.h"
+#include "edge/tally.h"
 
 namespace berth::edge {
 
@@ -19,8 +21,11 @@ struct ListenerCounters {
   std::atomic<std::uint64_t> bytes_out{0};     // from targets, handed to clients
   std::atomic<std::uint64_t> datagrams_in{0};  // the same in datagrams
   std::atomic<std::uint64_t> datagrams_out{0};
-  std::atomic<std::uint64_t> refused{0};  // not taken: no target, no file descriptor, dead target
-  std::atomic<std::uint64_t> dropped{0};  // datagrams that the next socket did not take
+  std::atomic<std::uint64_t> refused{0};  // not taken: no target, no file descriptor, dead targets
+  std::atomic<std::uint64_t> connect_failures{0};  // TCP targets that a client was to go to
+  std::atomic<std::uint64_t> dropped{0};           // datagrams that the next socket did not take
+
+  Tally read() const;
 };
 
 inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
@@ -34,8 +39,11 @@ class Listener {
     model::Protocol protocol = model::Protocol::tcp;
     std::size_t workers = 1;
     Duration second = std::chrono::seconds{1};  // how long a second of `session_seconds` is
+    // Hears what it has carried in all, when nobody uses it any more; on any thread.
+    std::function<void(const Tally&)> on_end{};
   };
   explicit Listener(Options options) : options_(std::move(options)) {}
+  ~Listener();
 
   const std::string& id() const { return options_.id; }
   model::Protocol protocol() const { return options_.protocol; }
@@ -45,8 +53,8 @@ class Listener {
   // their connections ends them. `invalid`: an address is not one.
   Result<std::vector<BackendPtr>> set_targets(const std::vector<model::WeightedTarget>& targets);
 
-  // Empty when there is no target to choose.
-  BackendLease choose(const IpBytes& client, Instant now);
+  // Empty when there is no target to choose, beside those that were `tried`.
+  BackendLease choose(const IpBytes& client, Instant now, std::span<const BackendPtr> tried = {});
   std::vector<BackendPtr> backends() const;
 
   ListenerCounters counters{};

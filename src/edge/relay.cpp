@@ -17,12 +17,14 @@ constexpr int kLastReads = 16;
 
 }  // namespace
 
-Relay::Relay(const Home& home, ListenerPtr listener, BackendLease backend, Fd client, Fd target)
+Relay::Relay(const Home& home, Accepted accepted, std::vector<BackendPtr> tried)
     : home_(home),
-      listener_(std::move(listener)),
-      backend_(std::move(backend)),
-      client_(*this, std::move(client)),
-      target_(*this, std::move(target)) {
+      listener_(std::move(accepted.listener)),
+      from_(accepted.from),
+      nth_(accepted.nth),
+      tried_(std::move(tried)),
+      client_(*this, std::move(accepted.client)),
+      target_(*this, Fd()) {
   count(listener_->counters.connections);
   count(listener_->counters.active);
 }
@@ -33,7 +35,12 @@ Relay::~Relay() {
     if (side->watched) home_.loop.forget(side->fd.get());
 }
 
-bool Relay::begin() {
+bool Relay::connect(Attempt attempt) {
+  if (backend_) tried_.push_back(backend_.shared());
+  if (target_.watched) home_.loop.forget(target_.fd.get());
+  backend_ = std::move(attempt.backend);
+  target_.fd = std::move(attempt.fd);
+  connecting_since_ = home_.loop.now();
   // The client's turn comes when there is somebody to hand its bytes to.
   target_.interest = EventLoop::kWritable;
   target_.watched = home_.loop.watch(target_.fd.get(), target_.interest, target_);
@@ -49,12 +56,26 @@ void Relay::abort() {
 bool Relay::is_connected() {
   if (!connecting_) return true;
   if (pending_error(target_.fd) != 0) {
-    count(listener_->counters.refused);
-    abort();
+    count(listener_->counters.connect_failures);
+    home_.owner.on_target_lost(*this);
     return false;
   }
   connecting_ = false;
+  tried_ = {};
+  static_cast<ListHook<ConnectingList>&>(*this).unlink();
   return true;
+}
+
+// Nothing was said to a target that has not answered: another one will do as well.
+void Relay::on_target_removed() {
+  if (connecting_) return home_.owner.on_target_lost(*this);
+  abort();
+}
+
+std::vector<BackendPtr> Relay::all_tried() const {
+  std::vector<BackendPtr> all = tried_;
+  all.push_back(backend_.shared());
+  return all;
 }
 
 void Relay::on_events(Side& side, std::uint32_t events) {

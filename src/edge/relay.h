@@ -2,13 +2,15 @@
 //
 // A side that ended its half is passed on as a half-close; a reset as a reset, after what arrived
 // before it. Reading stops while the other side cannot take more, so a slow reader holds back its
-// own peer and nobody else. Bytes go through one buffer of the loop, those of long streams through
-// its pipe; only what a short write leaves over is kept per connection. Lives on the event loop;
-// not thread-safe.
+// own peer and nobody else. A target that cannot be reached is left for another one; until then
+// what the client says waits in its socket. Bytes go through one buffer of the loop, those of long
+// streams through its pipe; only what a short write leaves over is kept per connection. Lives on
+// the event loop; not thread-safe.
 #pragma once
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "edge/event_loop.h"
 #include "edge/listener.h"
@@ -25,10 +27,30 @@ struct alignas(4096) CopyBuffer {
   std::array<char, kCopyBuffer> bytes;
 };
 
-class Relay final : public BackendUser, public ListHook<Relay> {
+// A client that waits for its target. Holds the two file descriptors of its connection in the
+// budget; whoever has it gives them back.
+struct Accepted {
+  ListenerPtr listener;
+  model::Port nth = 0;  // of the listener's ports
+  Fd client;
+  IpBytes from{};
+};
+
+// A connection to a target that is under way.
+struct Attempt {
+  BackendLease backend;
+  Fd fd;
+};
+
+struct ConnectingList;  // names a list: relays whose target has not answered yet
+
+class Relay final : public BackendUser, public ListHook<Relay>, public ListHook<ConnectingList> {
  public:
   class Owner {
    public:
+    // The target was not reached, or went before it was. It gives the relay another one, or ends
+    // it.
+    virtual void on_target_lost(Relay& relay) = 0;
     // Called once, from the loop, when both sides are done. It destroys the relay.
     virtual void on_relay_ended(Relay& relay) = 0;
 
@@ -43,15 +65,22 @@ class Relay final : public BackendUser, public ListHook<Relay> {
     SplicePipe& pipe;
   };
 
-  // `target`: a socket whose connection is under way.
-  Relay(const Home& home, ListenerPtr listener, BackendLease backend, Fd client, Fd target);
+  // `tried`: targets that were not reached before it began.
+  Relay(const Home& home, Accepted accepted, std::vector<BackendPtr> tried);
   ~Relay();
 
-  // False: the kernel watches no more sockets.
-  bool begin();
+  // Leaves the target that it had for this one. False: the kernel watches no more sockets.
+  bool connect(Attempt attempt);
   // Ends both sides with a reset.
   void abort();
-  void on_target_removed() override { abort(); }
+  void on_target_removed() override;
+
+  Listener& listener() const { return *listener_; }
+  const IpBytes& from() const { return from_; }
+  model::Port nth() const { return nth_; }
+  Instant connecting_since() const { return connecting_since_; }
+  // Those before the one that it goes to now, and that one.
+  std::vector<BackendPtr> all_tried() const;
 
  private:
   struct Side final : Watcher {
@@ -59,7 +88,7 @@ class Relay final : public BackendUser, public ListHook<Relay> {
     void on_events(std::uint32_t events) override { relay.on_events(*this, events); }
 
     Relay& relay;
-    const Fd fd;
+    Fd fd;
     std::string waiting{};  // read from the other side, not yet taken by this one
     std::size_t taken = 0;  // how much of it was
     std::size_t read_limit = kCopyBuffer;
@@ -89,7 +118,11 @@ class Relay final : public BackendUser, public ListHook<Relay> {
 
   const Home home_;
   const ListenerPtr listener_;
-  const BackendLease backend_;
+  const IpBytes from_;
+  const model::Port nth_;
+  BackendLease backend_;
+  std::vector<BackendPtr> tried_;  // without the one of now; empty when it has answered
+  Instant connecting_since_{};
   Side client_;
   Side target_;
   bool connecting_ = true;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace berth::edge {
 namespace {
@@ -87,18 +88,65 @@ void TcpProxy::carry(Accepted accepted) {
     budget_.give_back(kFdsPerConnection);
     options_.on_end();
   };
-  BackendLease backend = accepted.listener->choose(accepted.from, loop_.now());
-  if (!backend) return turn_away();
-  const auto port = static_cast<model::Port>(backend->target.port + accepted.nth);
-  Result<Fd> target = connect_tcp(backend->address.with_port(port));
-  if (!target) return turn_away();
-
-  Backend& chosen = *backend;
-  auto* relay = new Relay({loop_, *this, buffer_->bytes, pipe_}, accepted.listener,
-                          std::move(backend), std::move(accepted.client), std::move(*target));
+  std::vector<BackendPtr> tried;
+  std::optional<Attempt> first =
+      next_attempt(*accepted.listener, accepted.from, accepted.nth, tried);
+  if (!first) return turn_away();
+  auto* relay =
+      new Relay({loop_, *this, buffer_->bytes, pipe_}, std::move(accepted), std::move(tried));
   relays_.push_back(*relay);
-  chosen.users[options_.worker].push_back(*relay);
-  if (!relay->begin()) relay->abort();
+  connect(*relay, std::move(*first));
+}
+
+std::optional<Attempt> TcpProxy::next_attempt(Listener& listener, const IpBytes& from,
+                                              model::Port nth, std::vector<BackendPtr>& tried) {
+  while (tried.size() < kMaxTargetsTried) {
+    BackendLease backend = listener.choose(from, loop_.now(), tried);
+    if (!backend) return std::nullopt;
+    const auto port = static_cast<model::Port>(backend->target.port + nth);
+    Result<Fd> fd = connect_tcp(backend->address.with_port(port));
+    if (fd) return Attempt{std::move(backend), std::move(*fd)};
+    // We have no file descriptor left: no other target would help.
+    if (fd.error().code == Code::exhausted) return std::nullopt;
+    count(listener.counters.connect_failures);
+    tried.push_back(backend.shared());
+  }
+  return std::nullopt;
+}
+
+void TcpProxy::connect(Relay& relay, Attempt attempt) {
+  Backend& chosen = *attempt.backend;
+  const bool watched = relay.connect(std::move(attempt));
+  chosen.users[options_.worker].push_back(relay);
+  if (!watched) return relay.abort();
+  connecting_.push_back(relay);
+  if (std::exchange(watching_silence_, true)) return;
+  loop_.after(options_.connect_patience / 4, [this] { leave_silent_targets(); });
+}
+
+void TcpProxy::on_target_lost(Relay& relay) {
+  std::vector<BackendPtr> tried = relay.all_tried();
+  if (auto next = next_attempt(relay.listener(), relay.from(), relay.nth(), tried))
+    return connect(relay, std::move(*next));
+  count(relay.listener().counters.refused);
+  relay.abort();
+}
+
+// One that has no other target to go to waits until the kernel gives up.
+void TcpProxy::leave_silent_targets() {
+  while (!connecting_.empty() &&
+         connecting_.front().connecting_since() + options_.connect_patience <= loop_.now()) {
+    Relay& relay = connecting_.front();
+    static_cast<ListHook<ConnectingList>&>(relay).unlink();
+    std::vector<BackendPtr> tried = relay.all_tried();
+    auto next = next_attempt(relay.listener(), relay.from(), relay.nth(), tried);
+    if (!next) continue;
+    count(relay.listener().counters.connect_failures);
+    connect(relay, std::move(*next));
+  }
+  watching_silence_ = !connecting_.empty();
+  if (watching_silence_)
+    loop_.after(options_.connect_patience / 4, [this] { leave_silent_targets(); });
 }
 
 void TcpProxy::on_relay_ended(Relay& relay) {

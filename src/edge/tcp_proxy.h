@@ -6,26 +6,24 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "edge/fd_budget.h"
 #include "edge/relay.h"
 
 namespace berth::edge {
 
-// A client that waits for its target. Holds the two file descriptors of its connection in the
-// budget; whoever has it gives them back.
-struct Accepted {
-  ListenerPtr listener;
-  model::Port nth = 0;  // of the listener's ports
-  Fd client;
-  IpBytes from{};
-};
+// A client whose target is not reached is given others, each once, so many in all. With those that
+// do not answer it waits for a dozen seconds: longer, and most clients have given up.
+inline constexpr std::size_t kMaxTargetsTried = 4;
 
 class TcpProxy final : private Relay::Owner {
  public:
   struct Options {
     std::size_t worker = 0;
+    Duration connect_patience{};  // with a target that does not answer, if there is another one
     std::function<void(Accepted)> place{};  // hands a connection to a worker, perhaps this one
     std::function<void()> on_end{};         // a connection that was carried here has ended
   };
@@ -44,6 +42,12 @@ class TcpProxy final : private Relay::Owner {
   void accept_from(Acceptor& acceptor);
   void refuse(const Fd& client, Listener& listener);
   void shed_one(Acceptor& acceptor);
+  // Nothing: there is no target, or none that was not tried.
+  std::optional<Attempt> next_attempt(Listener& listener, const IpBytes& from, model::Port nth,
+                                      std::vector<BackendPtr>& tried);
+  void connect(Relay& relay, Attempt attempt);
+  void leave_silent_targets();
+  void on_target_lost(Relay& relay) override;
   void on_relay_ended(Relay& relay) override;
 
   EventLoop& loop_;
@@ -53,7 +57,9 @@ class TcpProxy final : private Relay::Owner {
   SplicePipe pipe_;
   Fd spare_;  // given up for a moment to turn a client away when the process has no other
   std::unordered_multimap<const Listener*, std::unique_ptr<Acceptor>> acceptors_;
-  IntrusiveList<Relay, Relay> relays_;  // owned
+  IntrusiveList<Relay, Relay> relays_;               // owned
+  IntrusiveList<Relay, ConnectingList> connecting_;  // longest first
+  bool watching_silence_ = false;
 };
 
 }  // namespace berth::edge

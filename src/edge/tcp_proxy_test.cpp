@@ -13,40 +13,18 @@ namespace {
 
 using model::Protocol;
 using testing::Client;
+using testing::DualEdge;
 using testing::Edge;
 using testing::eventually;
+using testing::greeting_at;
+using testing::Hand;
 using testing::kTimeoutMs;
 using testing::random_bytes;
-
-// A TCP server whose connections the test holds in its hands.
-class Hand {
- public:
-  explicit Hand(model::Target at) : at_(std::move(at)), listener_(listen_tcp(at_).value()) {}
-  const model::Target& at() const { return at_; }
-  Client accept() const {
-    pollfd wanted{.fd = listener_.get(), .events = POLLIN, .revents = 0};
-    (void)::poll(&wanted, 1, kTimeoutMs);
-    return Client(accept_tcp(listener_));
-  }
-
- private:
-  const model::Target at_;
-  const Fd listener_;
-};
+using testing::spread;
 
 class TcpProxyTest : public ::testing::Test {
  protected:
   TcpProxyTest() : edge_({.threads = 2}) {}
-  std::string greeting_at(const model::Target& at) {
-    return ask_over_tcp(at, "", kTimeoutMs).value_or("");
-  }
-  // How many of so many new connections each room got.
-  std::map<std::string, int> spread(const model::Target& at, int connections) {
-    std::map<std::string, int> out;
-    for (int i = 0; i < connections; ++i) ++out[greeting_at(at)];
-    return out;
-  }
-
   Edge edge_;
 };
 
@@ -265,10 +243,7 @@ TEST_F(TcpProxyTest, ARemovedTargetLosesItsPlayersBeforeTheCallReturns) {
 
 TEST_F(TcpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 20;
-  const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
-  for (model::Port n = 0; n < kPorts; ++n)
-    edge_.open_room_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n));
-  const auto door = edge_.open_door(Protocol::tcp, {{first}}, {}, kPorts);
+  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_rooms(kPorts)}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n)
     EXPECT_EQ(greeting_at({door.at.ip, static_cast<model::Port>(door.at.port + n)}),
               fmt::format("{}", n));
@@ -276,8 +251,7 @@ TEST_F(TcpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 }
 
 TEST_F(TcpProxyTest, SeveralAddressesOfBothFamiliesReachTargetsOfBothFamilies) {
-  Edge dual({.addresses = fixed_plan({{"dual", {"127.16.9.77", "::1"}}})});
-  dual.lb.id = "dual";
+  DualEdge dual("127.16.9.77");
   const model::Target v4 = dual.open_room("four"),
                       v6 = dual.open_room_at({"::1", Edge::fresh_port()}, "six");
   const auto door = dual.open_door(Protocol::tcp, {{v4}, {v6}});

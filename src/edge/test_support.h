@@ -6,9 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -106,6 +108,58 @@ class Client {
   Fd fd_;
 };
 
+// A TCP server whose connections the test holds in its hands.
+class Hand {
+ public:
+  explicit Hand(model::Target at) : at_(std::move(at)), listener_(listen_tcp(at_).value()) {}
+  const model::Target& at() const { return at_; }
+  Client accept() const {
+    pollfd wanted{.fd = listener_.get(), .events = POLLIN, .revents = 0};
+    (void)::poll(&wanted, 1, kTimeoutMs);
+    return Client(accept_tcp(listener_));
+  }
+
+ private:
+  const model::Target at_;
+  const Fd listener_;
+};
+
+// Answers each datagram with its own name and the port from which it came.
+class NamedRoom {
+ public:
+  NamedRoom(model::Target at, std::string name)
+      : fd_(bind_udp(at).value()), name_(std::move(name)), thread_([this](std::stop_token stop) {
+          while (!stop.stop_requested()) answer();
+        }) {}
+
+ private:
+  void answer() const {
+    pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    if (::poll(&wanted, 1, 20) <= 0) return;
+    SocketAddress from;
+    socklen_t length = SocketAddress::kRoom;
+    std::array<char, 2048> buffer;
+    if (::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, from.room(), &length) < 0) return;
+    const std::string text = fmt::format("{}:{}", name_, from.port());
+    (void)::sendto(fd_.get(), text.data(), text.size(), 0, from.get(), length);
+  }
+
+  const Fd fd_;
+  const std::string name_;
+  std::jthread thread_;
+};
+
+// The name that a room says first; empty when nobody does.
+inline std::string greeting_at(const model::Target& at) {
+  return ask_over_tcp(at, "", kTimeoutMs).value_or("");
+}
+// How many of so many new connections each room got.
+inline std::map<std::string, int> spread(const model::Target& at, int connections) {
+  std::map<std::string, int> out;
+  for (int i = 0; i < connections; ++i) ++out[greeting_at(at)];
+  return out;
+}
+
 // A driver, and rooms on loopback addresses that nothing else uses.
 class Edge {
  public:
@@ -128,6 +182,14 @@ class Edge {
       places[at].push_back(
           station->open({.protocol = protocol, .at = at, .greeting = name}).value());
     return at;
+  }
+
+  // So many rooms whose ports follow each other, named by their number. The first of them.
+  model::Target open_rooms(model::Port count) {
+    const model::Target first{room_ip(), fresh_port(count)};
+    for (model::Port n = 0; n < count; ++n)
+      open_room_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n));
+    return first;
   }
 
   std::string create(const model::ListenerSpec& spec) {
@@ -165,6 +227,15 @@ class Edge {
   std::unique_ptr<EchoStation> station = EchoStation::start(18'000).value();
   std::map<model::Target, std::vector<std::unique_ptr<EchoStation::Place>>> places;
   std::unique_ptr<EdgeDriver> driver;
+};
+
+// Its load balancer has an address of each family.
+class DualEdge : public Edge {
+ public:
+  explicit DualEdge(const std::string& v4)
+      : Edge({.addresses = fixed_plan({{"dual", {v4, "::1"}}})}) {
+    lb.id = "dual";
+  }
 };
 
 }  // namespace berth::edge::testing

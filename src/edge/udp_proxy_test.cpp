@@ -10,41 +10,18 @@ namespace {
 
 using model::Protocol;
 using testing::Client;
+using testing::DualEdge;
 using testing::Edge;
 using testing::eventually;
 using testing::kTimeoutMs;
+using testing::NamedRoom;
 using testing::random_bytes;
-
-// Answers each datagram with its own name and the port from which it came.
-class NamedRoom {
- public:
-  NamedRoom(model::Target at, std::string name)
-      : fd_(bind_udp(at).value()), name_(std::move(name)), thread_([this](std::stop_token stop) {
-          while (!stop.stop_requested()) answer();
-        }) {}
-
- private:
-  void answer() const {
-    pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-    if (::poll(&wanted, 1, 20) <= 0) return;
-    SocketAddress from;
-    socklen_t length = SocketAddress::kRoom;
-    std::array<char, 2048> buffer;
-    if (::recvfrom(fd_.get(), buffer.data(), buffer.size(), 0, from.room(), &length) < 0) return;
-    const std::string text = fmt::format("{}:{}", name_, from.port());
-    (void)::sendto(fd_.get(), text.data(), text.size(), 0, from.get(), length);
-  }
-
-  const Fd fd_;
-  const std::string name_;
-  std::jthread thread_;
-};
 
 class UdpProxyTest : public ::testing::Test {
  protected:
   UdpProxyTest() : edge_({.threads = 2}) {}
-  model::Target open_named(const std::string& name) {
-    const model::Target at = edge_.room_at();
+  model::Target open_named(const std::string& name) { return open_named_at(edge_.room_at(), name); }
+  model::Target open_named_at(const model::Target& at, const std::string& name) {
     rooms_.emplace(name, std::make_unique<NamedRoom>(at, name));
     return at;
   }
@@ -199,10 +176,8 @@ TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother
 TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 10;
   const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
-  std::vector<std::unique_ptr<NamedRoom>> rooms;
   for (model::Port n = 0; n < kPorts; ++n)
-    rooms.push_back(std::make_unique<NamedRoom>(
-        model::Target{first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n)));
+    open_named_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n));
   const auto door = edge_.open_door(Protocol::udp, {{first}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n) {
     Client player = Client::udp({door.at.ip, static_cast<model::Port>(door.at.port + n)});
@@ -211,8 +186,7 @@ TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 }
 
 TEST_F(UdpProxyTest, BothFamiliesAreCarried) {
-  Edge dual({.addresses = fixed_plan({{"dual", {"127.16.9.78", "::1"}}})});
-  dual.lb.id = "dual";
+  DualEdge dual("127.16.9.78");
   const auto door =
       dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", Edge::fresh_port()})}});
   for (const char* vip : {"127.16.9.78", "::1"})

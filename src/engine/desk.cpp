@@ -60,7 +60,7 @@ Instant Desk::serve(const Context& context) {
     audit_ = true;
     stale_ = true;
   }
-  const bool nothing_to_do = open_.empty() && !audit_;
+  const bool nothing_to_do = open_.empty() && !audit_ && !sweep_;
   if (nothing_to_do) {
     retire_ = !listed_;
     return next_due();
@@ -80,7 +80,10 @@ Instant Desk::serve(const Context& context) {
     return look(context).value_or(now());
   }
   if (audit_) run_audit();
+  const int writes = writes_since_list_;
   if (!open_.empty()) work(context);
+  // Wishes come first.
+  if (sweep_ && !stale_ && writes_since_list_ == writes) remove_leftovers(context);
   return next_due();
 }
 
@@ -120,6 +123,8 @@ std::optional<Instant> Desk::look(const Context& context) {
     if (settling()) note_in_doubt();
     listed_ = true;
     audit_ = true;
+    leftovers_.clear();
+    sweep_ = false;
   }
   stale_ = false;
   read_back_ = false;
@@ -160,10 +165,14 @@ void Desk::list_failed(const Error& error) {
   if (!lasting && attempts_ < kReportAfter) return;
   error_ = error;
   tell_all(error);
+  // An audit for nobody is not tried for ever.
+  if (lasting && open_.empty() && office_.catalog(lb_).wishes.empty()) retire_ = true;
 }
 
 void Desk::load_balancer_gone(const Error& error) {
   known_ = {};
+  leftovers_.clear();
+  sweep_ = false;
   listed_ = false;
   stale_ = true;
   ++attempts_;
@@ -180,7 +189,8 @@ void Desk::load_balancer_gone(const Error& error) {
 Instant Desk::next_due() {
   Instant due = next_audit_;
   if (!open_.empty()) due = std::min(due, std::max(open_.next_due(now()), not_before_));
-  if (audit_ || (stale_ && !open_.empty())) due = std::min(due, std::max(now(), not_before_));
+  if (audit_ || sweep_ || (stale_ && !open_.empty()))
+    due = std::min(due, std::max(now(), not_before_));
   return due;
 }
 

@@ -5,6 +5,7 @@
 // from what is known then, so that a wish that came meanwhile goes along.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -49,6 +50,11 @@ class Desk {
 
   // desk_audit.cpp: comparing with what the caller believes.
   void run_audit();
+
+  // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
+  void find_leftovers(const Standing& standing);
+  std::vector<std::string> due_leftovers() const;
+  void remove_leftovers(const Context& context);
 
   // desk_work.cpp: planning and acting.
   void work(const Context& context);
@@ -98,6 +104,9 @@ class Desk {
   // none of them is said to lead nowhere: whoever hears that gives the port away.
   std::set<WishKey> in_doubt_;
   Instant next_audit_ = kNever;
+  // Since which list nobody was seen to wish them, by id.
+  std::map<std::string, Instant> leftovers_;
+  bool sweep_ = false;  // some of them shall go
 
   // Of the load balancer as a whole.
   int attempts_ = 0;

@@ -9,8 +9,10 @@ void Desk::run_audit() {
   audit_ = false;
   next_audit_ = now() + office_.jittered(office_.options.audit_period);
   if (settling()) next_audit_ = std::min(next_audit_, settle_until_);
-  std::vector<StandingWish> standing = office_.catalog(lb_);
-  if (standing.empty() && open_.empty()) retire_ = true;
+  Standing catalog = office_.catalog(lb_);
+  find_leftovers(catalog);
+  std::vector<StandingWish> standing = std::move(catalog.wishes);
+  if (standing.empty() && open_.empty() && leftovers_.empty()) retire_ = true;
   // What is open is on its way already; what was never applied cannot have drifted.
   std::erase_if(standing, [&](const StandingWish& wish) {
     return !wish.applied || open_.contains(wish.key);

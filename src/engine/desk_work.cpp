@@ -54,7 +54,7 @@ lb::Plan Desk::plan_for(const Window& window) {
   wishes.reserve(window.size());
   for (const OpenWish* wish : window) wishes.push_back(desired(wish->wish));
   StandingIndex standing([this](const StandingIndex::Visit& visit) {
-    for (const StandingWish& wish : office_.catalog(lb_)) visit(wish.wish);
+    for (const StandingWish& wish : office_.catalog(lb_).wishes) visit(wish.wish);
     for (const OpenWish* wish : open_.all()) visit(wish->wish);
   });
   return lb::plan(wishes, known_,

@@ -63,7 +63,14 @@ struct StandingWish {
   Wish wish{};
   bool applied = false;
 };
-using Catalog = std::function<std::vector<StandingWish>(const model::LoadBalancerRef& lb)>;
+struct Standing {
+  std::vector<StandingWish> wishes{};
+  // The caller vouches for two things: these are all the wishes that there are, and what has our
+  // prefix can be nobody else's. Only then are listeners removed that no wish names; without it
+  // they stay until their port is needed.
+  bool complete = false;
+};
+using Catalog = std::function<Standing(const model::LoadBalancerRef& lb)>;
 
 struct EngineOptions {
   int workers = 4;  // load balancers served at one time
@@ -74,6 +81,9 @@ struct EngineOptions {
   // still land that somebody else sent, or that we gave up. For so long, what was changed is read
   // back before it is called done, and at the end everything is compared once more.
   Duration settle = std::chrono::minutes{1};
+  // A listener of ours that no wish names is removed when two lists, at least so far apart, and all
+  // that was wished until then say the same.
+  Duration leftover_grace = std::chrono::minutes{1};
   // A listener whose name begins so is ours. Empty: only ids and names of wishes tell.
   std::string name_prefix{};
   metrics::Registry* registry = nullptr;

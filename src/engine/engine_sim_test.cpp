@@ -29,6 +29,9 @@ struct WorldOptions {
   // What is called done must be true. Not so strictly where calls land after their process died.
   bool strict = true;
   double late_writes = 0;
+  // Chance that a change is an object that goes without a word, as with a finalizer that somebody
+  // forced off.
+  double vanish = 0;
 };
 
 // One engine that comes back after each crash, two load balancers, and a user who changes wishes.
@@ -63,8 +66,9 @@ class EngineWorld {
   Result<sim::RunReport> run() {
     user_ = kernel_.world().spawn("user", [this](std::stop_token stop) { live(stop); });
     auto result = kernel_.run_until([this] { return user_done_ && settled(); });
-    // Whatever lands late is found by the audit after that.
+    // Whatever lands late, or is nobody's any more, is found by the audits after that.
     if (result && !options_.strict) result = sleep(5min);
+    if (result && options_.vanish > 0) result = sleep(25min);
     if (result) result = kernel_.run_until([this] { return settled(); });
     if (!result) return pass(result);
     provider_.advance(kernel_.now());
@@ -114,6 +118,11 @@ class EngineWorld {
     const auto port = static_cast<model::Port>(30000 + random_.below(10));
     const LoadBalancerRef& lb = random_.chance(0.5) ? kLb : kOtherLb;
     const WishKey key = fmt::format("games/{}-{}", lb.id, port);
+    if (random_.chance(options_.vanish)) {
+      cluster_.objects.erase(key);
+      if (running_) running_->engine().forget(key);
+      return;
+    }
     Wish wish = wish_for(port, generated_targets(), lb);
     Cluster::Object& object = cluster_.objects[key];
     if (!object.wish.version.empty() && random_.chance(0.3)) wish = removal_of(std::move(wish));
@@ -146,6 +155,16 @@ class EngineWorld {
   void check_change(const sim::lb::Change& change) {
     kernel_.note("lb", change.after ? change.after->id : change.before->id);
     if (change.before && change.before->id == foreign_) kernel_.fail("a foreign listener changed");
+    if (!change.after && options_.strict) check_unwished(change.lb, *change.before);
+  }
+
+  // Nothing is taken away that somebody wishes as it was.
+  void check_unwished(const LoadBalancerRef& lb, const lb::ObservedListener& gone) {
+    for (const auto& [key, object] : cluster_.objects) {
+      const bool wished = object.wish.lb == lb && object.wish.spec && object.applied &&
+                          object.wish.spec->name == gone.spec.name;
+      if (wished) kernel_.fail(fmt::format("the listener of {} was removed", key));
+    }
   }
 
   void check_done(const WishKey& key, const Wish& wish) {
@@ -203,6 +222,14 @@ TEST(EngineSimulation, RandomCrashesAreMadeGood) {
   });
   ASSERT_TRUE(swept) << swept.error().to_string();
   EXPECT_GT(swept->crashes, 0u);
+}
+
+TEST(EngineSimulation, WhatNobodyWishesAnyMoreGoesAndNothingElse) {
+  const auto swept = sim::sweep(sweep_of("engine with leftovers", 200), [](std::uint64_t seed) {
+    return EngineWorld(seed, {.crash = sim::CrashRandomly{0.05, 10}, .changes = 25, .vanish = 0.3})
+        .run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
 }
 
 const Faults kTrouble{

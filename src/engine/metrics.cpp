@@ -62,6 +62,15 @@ void EngineMetrics::drift(const model::LoadBalancerRef& lb, std::size_t listener
       .increment(static_cast<double>(listeners));
 }
 
+void EngineMetrics::leftovers(const model::LoadBalancerRef& lb, std::size_t removed) {
+  if (!registry_) return;
+  registry_
+      ->counter("berth_lb_leftovers_removed_total",
+                "Listeners of ours that nobody wished any more and we removed.",
+                {{"lb", to_string(lb)}})
+      .increment(static_cast<double>(removed));
+}
+
 void EngineMetrics::depth(const model::LoadBalancerRef& lb, std::size_t wishes) {
   if (!registry_) return;
   registry_

@@ -26,6 +26,7 @@ class EngineMetrics {
   void call(model::Provider provider, std::string_view rpc, const CallResult& result,
             Duration took);
   void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
+  void leftovers(const model::LoadBalancerRef& lb, std::size_t removed);
   void depth(const model::LoadBalancerRef& lb, std::size_t wishes);
 
  private:

@@ -54,10 +54,10 @@ class Cluster final : public Sink {
     if (outcome.result && on_success) on_success(it->first, it->second);
   }
 
-  std::vector<StandingWish> standing(const model::LoadBalancerRef& lb) const {
-    std::vector<StandingWish> out;
+  Standing standing(const model::LoadBalancerRef& lb) const {
+    Standing out{.complete = complete};
     for (const auto& [key, object] : objects) {
-      if (object.wish.lb == lb) out.push_back({key, object.wish, object.applied});
+      if (object.wish.lb == lb) out.wishes.push_back({key, object.wish, object.applied});
     }
     return out;
   }
@@ -69,6 +69,7 @@ class Cluster final : public Sink {
     return true;
   }
 
+  bool complete = true;
   std::map<WishKey, Object> objects{};
   std::vector<Outcome> outcomes{};
   std::function<void(const WishKey&, const Object&)> on_success{};

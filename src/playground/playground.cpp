@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "edge/driver.h"
+#include "edge/edge_metrics.h"
 #include "kube/client/client.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
@@ -141,12 +142,14 @@ class Playground::Impl {
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
+    config_.cluster_id = "playground";
     config_.user.user = "admin";
     config_.quarantine = options_.quarantine;
     // Whatever a load balancer is called, it is one of ours.
     app_ = std::make_unique<app::App>(
         tasks_, transport_, cluster_, config_,
         [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
+    carried_ = std::make_unique<edge::EdgeMetrics>(app_->registry(), *edge_);
     app_task_ = spawn("controller", [this](const Context& own) {
       return app::serve(*app_, config_, own, [this](const app::Endpoints& endpoints) {
         const MutexLock lock(mu_);
@@ -218,6 +221,7 @@ class Playground::Impl {
   std::unique_ptr<edge::EdgeDriver> edge_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
+  std::unique_ptr<edge::EdgeMetrics> carried_;
   metrics::Registry registry_;
   std::unique_ptr<workloads::Controllers> workloads_;
   std::unique_ptr<kube::EventRecorder> node_events_;

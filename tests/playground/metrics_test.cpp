@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "edge/echo_server.h"
 #include "world.h"
 
 namespace berth {
@@ -26,6 +27,8 @@ spec:
     spec:
       containers: [{name: a, image: i, ports: [{containerPort: 8000}]}]
 )";
+
+constexpr int kAnswerMs = 10'000;
 
 class Metrics : public World {
  protected:
@@ -61,6 +64,25 @@ TEST_F(Metrics, PoolsAreCountedUnderTheNamesThatDashboardsKnow) {
   EXPECT_EQ(value_of(R"(bkbcs_ingressctrl_api_request_total{handler="/mutate-pod-ports",)"
                      R"(method="mutate",status="ok"})"),
             2);
+}
+
+TEST_F(Metrics, WhatTheEdgeCarriesIsCountedPerLoadBalancer) {
+  create(example("rooms.yaml"));
+  const auto room = play_->wait_for_room(context_.within(60s), "play/room-0");
+  ASSERT_TRUE(room) << room.error().to_string();
+  const std::size_t colon = room->address.rfind(':');
+  const model::Target at{room->address.substr(0, colon),
+                         static_cast<model::Port>(std::stoi(room->address.substr(colon + 1)))};
+  ASSERT_THAT(edge::ask_over_tcp(at, "ahoy", kAnswerMs).value_or(""), HasSubstr("ahoy"));
+  ASSERT_THAT(edge::ask_over_udp(at, "ahoy", kAnswerMs).value_or(""), HasSubstr("ahoy"));
+  for (const std::string protocol : {"TCP", "UDP"}) {
+    const std::string labels = R"({lb="edge:play",protocol=")" + protocol + "\"}";
+    const std::string out = R"({direction="out",lb="edge:play",protocol=")" + protocol + "\"}";
+    EXPECT_GE(value_of("berth_edge_connections_total" + labels), 1);
+    EXPECT_TRUE(eventually([&] { return value_of("berth_edge_bytes_total" + out) >= 4; }));
+  }
+  EXPECT_EQ(value_of(R"(berth_edge_connect_failures_total{lb="edge:play",protocol="TCP"})"), 0);
+  EXPECT_GE(value_of("berth_edge_open_files"), 4);
 }
 
 TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {

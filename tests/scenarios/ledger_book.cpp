@@ -41,6 +41,9 @@ std::string shown(const Place& place) {
 
 void LedgerBook::see(const net::Request& request, const Value& object) {
   const std::string_view kind = wire::string_at(object, "/kind");
+  if (kind == "Status" && request.method == "DELETE" &&
+      wire::string_at(object, "/details/kind") == "listeners")
+    return see_listener_gone(std::string(wire::string_at(object, "/details/name")));
   const std::string name(wire::string_at(object, "/metadata/name"));
   const bool gone = request.method == "DELETE" &&
                     (wire::string_at(object, "/metadata/deletionTimestamp").empty() ||
@@ -59,6 +62,18 @@ void LedgerBook::see(const net::Request& request, const Value& object) {
       see_balancer(object);
     }
   }
+}
+
+// At once, without a finalizer that would have made it wait for the load balancer.
+void LedgerBook::see_listener_gone(const std::string& name) {
+  const auto gone = listeners_.extract(name);
+  if (!gone) return;
+  const auto lb = claims::load_balancer_of(gone.mapped(), {});
+  const auto protocol = claims::protocol_of(gone.mapped());
+  if (!lb || !protocol) return;
+  const auto port = static_cast<model::Port>(gone.mapped().spec.port);
+  if (world_.provider().find(*lb, *protocol, port))
+    world_.kernel().fail(fmt::format("{} is gone, and its cloud listener is not", name));
 }
 
 void LedgerBook::see_listener(const Value& object, bool made) {

@@ -1,6 +1,7 @@
 // Watches over what Berth writes into its own objects, at every write: claims move only as the
 // table of states says, a slot becomes free only when nothing is reached through it, grants do not
-// overlap, and no Listener exists outside of a grant.
+// overlap, no Listener exists outside of a grant, and none goes before its listener at the
+// provider.
 //
 // Fed by RoomBook. Not thread-safe.
 #pragma once
@@ -34,6 +35,7 @@ class LedgerBook {
 
  private:
   void see_listener(const wire::Value& object, bool made);
+  void see_listener_gone(const std::string& name);
   void check_move(const api::Listener& before, const api::Listener& after);
   // Nobody is reached through the slot of this lock, on any of its load balancers.
   void check_rests(const api::Listener& lock);

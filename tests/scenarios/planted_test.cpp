@@ -209,7 +209,7 @@ TEST(Planted, AReleaseThatIgnoresTheKeepWindow) {
 TEST(Planted, AListenerWithoutItsFinalizer) {
   const Plant plant = with_created(
       "/listeners", [](Object& listener) { listener["metadata"].as_object().erase("finalizers"); });
-  EXPECT_THAT(find_planted("no finalizers", plant), HasSubstr("left: cloud listener"));
+  EXPECT_THAT(find_planted("no finalizers", plant), HasSubstr("its cloud listener is not"));
 }
 
 TEST(Planted, AGrantThatIsNotWritten) {

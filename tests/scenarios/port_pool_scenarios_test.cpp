@@ -125,5 +125,48 @@ TEST(PortPool, ASecondCreationOfANameTakesNothingFromItsPod) {
   ASSERT_TRUE(settled) << settled.error().to_string();
 }
 
+// As people do when something hangs: the finalizer is taken off by hand. From outside no time
+// passes between the two, as if no controller ran.
+void force_off(world::Cluster& cluster, const std::string& path) {
+  (void)cluster.ask("DELETE", path);
+  (void)cluster.ask("PATCH", path,
+                    wire::Object{{"metadata", wire::Object{{"finalizers", nullptr}}}});
+}
+
+TEST(PortPool, WhatAForcedRemovalLeavesBehindIsRemovedAndNothingElse) {
+  PoolHouse house(6, {});
+  ASSERT_TRUE(house.open());
+  const Result<> settled = house.settle();
+  ASSERT_TRUE(settled) << settled.error().to_string();
+  sim::lb::ModelProvider& provider = house.world().provider();
+  const model::LoadBalancerRef demo{model::Provider::edge, "", "demo"};
+  const model::LoadBalancerRef east{model::Provider::edge, "", "east"};
+  const model::LoadBalancerRef west{model::Provider::edge, "", "west"};
+  // Of a cluster whose id begins with ours, and of people.
+  provider.add_listener(west, {.ports = {50000, 50000}, .name = "berth-2_room"});
+  provider.add_listener(west, {.ports = {50001, 50001}, .name = "theirs"});
+  ASSERT_EQ(provider.listeners(west).size(), 8u);
+
+  const std::string all = kPools.substr(0, kPools.rfind('/')) + "/listeners";
+  const auto listeners = house.cluster().list(all);
+  ASSERT_TRUE(listeners);
+  force_off(house.cluster(), kPools + "/halls");
+  for (const Value& listener : *listeners) {
+    if (wire::string_at(listener, "/spec/loadbalancerID") != "edge:demo")
+      force_off(house.cluster(),
+                all + "/" + std::string(wire::string_at(listener, "/metadata/name")));
+  }
+  ASSERT_EQ(house.cluster().list(all)->size(), kRoomPorts);
+  ASSERT_EQ(provider.listeners(west).size(), 8u) << "and nobody saw it";
+  ASSERT_TRUE(house.cluster().run_for(std::chrono::minutes{20}));
+
+  std::vector<std::string> left;
+  for (const lb::ObservedListener& listener : provider.listeners(west))
+    left.push_back(listener.spec.name);
+  EXPECT_THAT(left, testing::UnorderedElementsAre("berth-2_room", "theirs"));
+  EXPECT_TRUE(provider.listeners(east).empty());
+  EXPECT_EQ(provider.listeners(demo).size(), kRoomPorts) << "those of the other pool are in use";
+}
+
 }  // namespace
 }  // namespace berth::scenario

@@ -14,6 +14,9 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
+// The longest label of a domain name.
+constexpr std::size_t kMaxClusterId = 63;
+
 std::uint32_t seconds(std::int64_t value) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000));
 }
@@ -64,6 +67,19 @@ void put_text(std::string_view path, std::string_view now, std::string_view want
 
 }  // namespace
 
+Result<> check_cluster_id(std::string_view id) {
+  const auto is_inner = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (!id.empty() && id.size() <= kMaxClusterId && std::ranges::all_of(id, is_inner) &&
+      id.front() != '-' && id.back() != '-')
+    return {};
+  return fail(Code::invalid,
+              "'{}' is not a cluster id: at most {} lower-case letters, digits and '-', which "
+              "neither begins nor ends it",
+              id, kMaxClusterId);
+}
+
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming) {
   const std::string object = "Listener " + listener.meta.key().to_string();
   const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
@@ -78,7 +94,7 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
   engine::Wish wish{.lb = *lb,
                     .protocol = *protocol,
                     .ports = api::ports_of(listener.spec),
-                    .name = naming.cluster_id + "-" + listener.meta.name,
+                    .name = naming.prefix() + listener.meta.name,
                     .known_id = listener.status.listener_id,
                     .version = version_of(listener)};
   if (!listener.meta.deleting) {
@@ -89,6 +105,14 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
                                     .targets = targets_of(listener.spec)};
   }
   return wish;
+}
+
+engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerRef& lb,
+                       const Naming& naming) {
+  return {.lb = lb,
+          .name = naming.prefix() + listener.meta.name,
+          .known_id = listener.status.listener_id,
+          .version = version_of(listener)};
 }
 
 std::string version_of(const api::Listener& listener) {

@@ -12,12 +12,24 @@ namespace berth::controllers::listener {
 
 struct Naming {
   model::LoadBalancerDefaults defaults{};
-  std::string cluster_id{};  // how our listeners' names at the provider begin
+  std::string cluster_id{};
+
+  // How the names of our listeners at a provider begin. What ends it is in no cluster id and in no
+  // object's name, so that no cluster's prefix is the beginning of another's.
+  std::string prefix() const { return cluster_id + "_"; }
 };
+
+// A cluster id is a label of a domain name: lower-case letters, digits and '-'.
+Result<> check_cluster_id(std::string_view id);
 
 // What the load balancer shall look like for this Listener; of one that is being deleted, that it
 // has nothing there. Errors name the field that cannot be read.
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming);
+
+// What is known of a Listener that cannot be read: its listener at the provider, if it has one, is
+// still its own.
+engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerRef& lb,
+                       const Naming& naming);
 
 // Which wish an outcome answers: changes with the spec and with the object.
 std::string version_of(const api::Listener& listener);

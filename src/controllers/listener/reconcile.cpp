@@ -131,11 +131,14 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
     if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
     Result<engine::Wish> wish = wish_of(*listener, naming_);
-    if (!wish) continue;
+    const bool applied = wish && !listener->meta.deleting && claims::is_applied(*listener);
     out.push_back({.key = listener->meta.key().to_string(),
-                   .wish = std::move(*wish),
-                   .applied = !listener->meta.deleting && claims::is_applied(*listener)});
+                   .wish = wish ? std::move(*wish) : name_only(*listener, lb, naming_),
+                   .applied = applied});
   }
+  for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, claims::kNoBalancer))
+    out.push_back(
+        {.key = listener->meta.key().to_string(), .wish = name_only(*listener, lb, naming_)});
   return out;
 }
 

@@ -31,7 +31,7 @@ class ListenerController final : public engine::Sink {
   void add_to(kube::Manager& manager);
 
   void report(const engine::Outcome& outcome) override;
-  // What is wished of a load balancer at this moment.
+  // What is wished of a load balancer at this moment. Whether that is all, only the caller knows.
   std::vector<engine::StandingWish> wishes_for(const model::LoadBalancerRef& lb) const;
 
  private:

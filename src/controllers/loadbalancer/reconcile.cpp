@@ -57,6 +57,8 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
   if (!ref) return fail(ref.error());
   const std::size_t listeners = listeners_.by_index(claims::kBalancerIndex, key.name).size();
   if (object->spec.grants.empty() && listeners == 0) {
+    // The last look at it: what was left there, nobody would find any more.
+    engine_.audit(*ref);
     if (Result<> removed = remove_unused(context, *object); !removed) return pass(removed);
     return Requeue{};
   }

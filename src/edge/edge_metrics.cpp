@@ -1,0 +1,88 @@
+#include "edge/edge_metrics.h"
+
+#include <algorithm>
+
+namespace berth::edge {
+namespace {
+
+metrics::Labels with(metrics::Labels labels, const std::string& name, const std::string& value) {
+  labels[name] = value;
+  return labels;
+}
+
+// For a moment, when a listener goes and its last connection has not ended yet, sums are smaller.
+Tally most_of(const Tally& a, const Tally& b) {
+  return {.connections = std::max(a.connections, b.connections),
+          .bytes_in = std::max(a.bytes_in, b.bytes_in),
+          .bytes_out = std::max(a.bytes_out, b.bytes_out),
+          .datagrams_in = std::max(a.datagrams_in, b.datagrams_in),
+          .datagrams_out = std::max(a.datagrams_out, b.datagrams_out),
+          .refused = std::max(a.refused, b.refused),
+          .dropped = std::max(a.dropped, b.dropped),
+          .connect_failures = std::max(a.connect_failures, b.connect_failures)};
+}
+
+}  // namespace
+
+EdgeMetrics::EdgeMetrics(metrics::Registry& registry, const EdgeDriver& driver)
+    : registry_(registry),
+      driver_(driver),
+      hook_(registry.before_scrape([this] { before_scrape(); })) {}
+
+void EdgeMetrics::before_scrape() {
+  const FdUse files = driver_.files();
+  registry_.gauge("berth_edge_open_files", "File descriptors of the edge load balancer in use.")
+      .set(static_cast<double>(files.used));
+  registry_.gauge("berth_edge_open_files_limit", "How many it may have open.")
+      .set(static_cast<double>(files.budget));
+  const Tallies sums = driver_.totals();
+  const MutexLock lock(mu_);
+  for (const auto& [key, now] : sums) show(key, now);
+}
+
+void EdgeMetrics::count(const std::string& name, const std::string& help,
+                        const metrics::Labels& labels, std::uint64_t before, std::uint64_t now) {
+  metrics::Counter& counter = registry_.counter(name, help, labels);
+  if (now > before) counter.increment(static_cast<double>(now - before));
+}
+
+void EdgeMetrics::show(const TallyKey& key, const Tally& now) {
+  const metrics::Labels labels{{"lb", to_string(key.lb)},
+                               {"protocol", std::string(model::to_string(key.protocol))}};
+  Tally& before = told_[key];
+  registry_
+      .gauge("berth_edge_connections_active", "TCP connections and UDP sessions that go on.",
+             labels)
+      .set(static_cast<double>(now.active));
+  count("berth_edge_connections_total", "TCP connections and UDP sessions that began.", labels,
+        before.connections, now.connections);
+  count("berth_edge_refused_total",
+        "Clients that were turned away: no target, no file descriptor, or none that answered.",
+        labels, before.refused, now.refused);
+  const std::string bytes = "Bytes that were carried: in from clients, out to them.";
+  count("berth_edge_bytes_total", bytes, with(labels, "direction", "in"), before.bytes_in,
+        now.bytes_in);
+  count("berth_edge_bytes_total", bytes, with(labels, "direction", "out"), before.bytes_out,
+        now.bytes_out);
+  if (key.protocol == model::Protocol::udp) {
+    show_datagrams(labels, before, now);
+  } else {
+    count("berth_edge_connect_failures_total",
+          "Targets that were not reached when a client was to go there.", labels,
+          before.connect_failures, now.connect_failures);
+  }
+  before = most_of(before, now);
+}
+
+void EdgeMetrics::show_datagrams(const metrics::Labels& labels, const Tally& before,
+                                 const Tally& now) {
+  const std::string datagrams = "Datagrams that were carried: in from clients, out to them.";
+  count("berth_edge_datagrams_total", datagrams, with(labels, "direction", "in"),
+        before.datagrams_in, now.datagrams_in);
+  count("berth_edge_datagrams_total", datagrams, with(labels, "direction", "out"),
+        before.datagrams_out, now.datagrams_out);
+  count("berth_edge_datagrams_dropped_total", "Datagrams that the next socket did not take.",
+        labels, before.dropped, now.dropped);
+}
+
+}  // namespace berth::edge

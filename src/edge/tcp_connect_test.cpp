@@ -1,0 +1,200 @@
+// Targets that cannot be reached: a client does not notice while the listener has another one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "edge/tcp_proxy.h"
+#include "edge/test_support.h"
+
+namespace berth::edge {
+namespace {
+
+using model::Protocol;
+using testing::Client;
+using testing::Edge;
+using testing::eventually;
+using testing::greeting_at;
+using testing::Hand;
+using testing::kTimeoutMs;
+using testing::random_bytes;
+using testing::spread;
+using Counts = std::map<std::string, int>;
+
+// A listener whose queue is full: the kernel drops what wants to connect, as a machine does that is
+// gone.
+class SilentRoom {
+ public:
+  explicit SilentRoom(const model::Target& at)
+      : at_(at), listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const SocketAddress address = SocketAddress::of(at).value();
+    const int yes = 1;
+    ::setsockopt(listener_.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    EXPECT_EQ(::bind(listener_.get(), address.get(), address.length()), 0);
+    EXPECT_EQ(::listen(listener_.get(), 0), 0);
+    do {
+      waiting_.emplace_back(connect_tcp(at).value());
+    } while (waiting_.back().wait(POLLOUT, 200) && waiting_.size() < 10);
+  }
+  const model::Target& at() const { return at_; }
+  // It hears again.
+  void listen() {
+    EXPECT_EQ(::listen(listener_.get(), 100), 0);
+    waiting_.clear();
+  }
+  // The next one that sends this.
+  Client accept_who_says(std::string_view text) const {
+    for (;;) {
+      Client next(Fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)));
+      if (next.fd() < 0 || next.read(text.size()) == text) return next;
+    }
+  }
+
+ private:
+  const model::Target at_;
+  const Fd listener_;
+  std::vector<Client> waiting_;
+};
+
+class TcpConnectTest : public ::testing::Test {
+ protected:
+  TcpConnectTest() : edge_({.threads = 2}) {}
+  Edge edge_;
+};
+
+TEST_F(TcpConnectTest, WithADeadTargetOfTwoEveryClientIsServed) {
+  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.open_room("b")}});
+  EXPECT_EQ(spread(door.at, 40), (Counts{{"b", 40}}));
+  const auto seen = edge_.seen(door.id);
+  EXPECT_EQ(seen.connections, 40u);
+  EXPECT_EQ(seen.refused, 0u);
+  EXPECT_EQ(seen.connect_failures, 20u) << "turns are taken as before";
+  EXPECT_TRUE(eventually([&] { return edge_.driver->snapshot().fds_used == 1; }));
+}
+
+TEST_F(TcpConnectTest, WhatWasSaidMeanwhileArrives) {
+  const auto door =
+      edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.room_at()}, {edge_.open_room()}});
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const std::string said = random_bytes(1u << 20, i);
+    EXPECT_TRUE(ask_over_tcp(door.at, said, kTimeoutMs).value_or("") == said) << i;
+  }
+}
+
+TEST_F(TcpConnectTest, ManyClientsAtOnceAreServed) {
+  const auto door = edge_.open_door(Protocol::tcp,
+                                    {{edge_.room_at()}, {edge_.open_room("b")}, {edge_.room_at()}});
+  std::vector<Client> players;
+  for (int i = 0; i < 200; ++i) players.push_back(Client::tcp(door.at));
+  for (Client& player : players) ASSERT_EQ(player.read(1), "b");
+  for (Client& player : players) ASSERT_EQ(player.ask("ahoy"), "ahoy");
+}
+
+TEST_F(TcpConnectTest, EachIsTriedOnceAndNotTooManyOfThem) {
+  for (const std::size_t dead : {std::size_t{1}, std::size_t{2}, kMaxTargetsTried + 6}) {
+    std::vector<model::WeightedTarget> targets;
+    for (std::size_t i = 0; i < dead; ++i) targets.push_back({edge_.room_at()});
+    const auto door = edge_.open_door(Protocol::tcp, targets);
+    Client player = Client::tcp(door.at);
+    EXPECT_EQ(player.read_some(), "");
+    EXPECT_EQ(player.error, ECONNRESET);
+    const auto seen = edge_.seen(door.id);
+    EXPECT_EQ(seen.refused, 1u);
+    EXPECT_EQ(seen.connect_failures, std::min(dead, kMaxTargetsTried));
+  }
+}
+
+TEST_F(TcpConnectTest, ADrainedTargetDoesNotStepIn) {
+  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.open_room("b"), 0}});
+  EXPECT_EQ(greeting_at(door.at), "");
+  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused == 1; }));
+}
+
+TEST_F(TcpConnectTest, WeightsHoldAmongThoseThatAreLeft) {
+  const auto door = edge_.open_door(
+      Protocol::tcp,
+      {{edge_.room_at(), 40}, {edge_.open_room("b"), 30}, {edge_.open_room("c"), 10}});
+  const Counts seen = spread(door.at, 80);
+  EXPECT_EQ(seen.at("b") + seen.at("c"), 80);
+  EXPECT_NEAR(seen.at("b"), 60, 6);
+}
+
+TEST_F(TcpConnectTest, AClientThatLostItsTargetStaysWithTheNextOne) {
+  const auto dead = edge_.room_at(), alive = edge_.open_room("b");
+  const auto door = edge_.open_door(Protocol::tcp, {{dead}, {alive}}, {.session_seconds = 3600});
+  EXPECT_EQ(spread(door.at, 20), (Counts{{"b", 20}}));
+  EXPECT_LE(edge_.seen(door.id).connect_failures, 1u);
+  edge_.open_room_at(dead, "a");
+  EXPECT_EQ(spread(door.at, 20), (Counts{{"b", 20}})) << "and does not go back";
+}
+
+TEST_F(TcpConnectTest, ByClientAddressTheSameOneStepsInEachTime) {
+  std::vector<model::WeightedTarget> targets{{edge_.open_room("a")}, {edge_.open_room("b")}};
+  for (int i = 0; i < 2; ++i) targets.push_back({edge_.room_at()});
+  const auto door =
+      edge_.open_door(Protocol::tcp, targets, {.scheduler = model::Scheduler::source_ip});
+  EXPECT_EQ(spread(door.at, 20).size(), 1u);
+}
+
+TEST_F(TcpConnectTest, TheNthPortStaysTheNthPort) {
+  constexpr model::Port kPorts = 3;
+  const model::Target dead{Edge::room_ip(), Edge::fresh_port(kPorts)};
+  const auto door =
+      edge_.open_door(Protocol::tcp, {{dead}, {edge_.open_rooms(kPorts)}}, {}, kPorts);
+  for (model::Port n = 0; n < kPorts; ++n)
+    EXPECT_EQ(greeting_at({door.at.ip, static_cast<model::Port>(door.at.port + n)}),
+              fmt::format("{}", n));
+}
+
+TEST_F(TcpConnectTest, ASilentTargetIsLeftForAnother) {
+  Edge edge({.threads = 1, .second = std::chrono::milliseconds{30}});
+  const SilentRoom silent(edge.room_at());
+  const auto door = edge.open_door(Protocol::tcp, {{silent.at()}, {edge.open_room("b")}});
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(spread(door.at, 6), (Counts{{"b", 6}}));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{3})
+      << "the kernel alone gives up after seven";
+  EXPECT_EQ(edge.seen(door.id).connect_failures, 3u);
+  EXPECT_EQ(edge.seen(door.id).refused, 0u);
+}
+
+TEST_F(TcpConnectTest, ASilentTargetThatIsTheOnlyOneIsWaitedFor) {
+  Edge edge({.threads = 1, .second = std::chrono::milliseconds{30}});
+  SilentRoom silent(edge.room_at());
+  const auto door = edge.open_door(Protocol::tcp, {{silent.at()}});
+  Client player = Client::tcp(door.at);
+  ASSERT_TRUE(player.send("ahoy"));
+  ASSERT_EQ(player.read_some(1, 400), "") << "longer than the patience";
+  silent.listen();
+  ASSERT_EQ(player.error, ETIMEDOUT) << "it still waits";
+  Client peer = [&] {
+    Client found(Fd{});
+    (void)eventually([&] { return (found = silent.accept_who_says("ahoy")).fd() >= 0; });
+    return found;
+  }();
+  ASSERT_TRUE(peer.send("welcome"));
+  EXPECT_EQ(player.read(7), "welcome");
+}
+
+TEST_F(TcpConnectTest, ATargetThatGoesBeforeItAnsweredIsLeftForAnother) {
+  const SilentRoom silent(edge_.room_at());
+  const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});
+  Client player = Client::tcp(door.at);
+  ASSERT_TRUE(player.send("ahoy"));
+  ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 1; }));
+  ASSERT_TRUE(edge_.change(
+      {.listener_id = door.id, .add = {{edge_.open_room()}}, .remove = {silent.at()}}));
+  EXPECT_EQ(player.read(4), "ahoy");
+}
+
+TEST_F(TcpConnectTest, AListenerThatGoesEndsThoseWhoWait) {
+  const SilentRoom silent(edge_.room_at());
+  const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});
+  Client player = Client::tcp(door.at);
+  ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 1; }));
+  ASSERT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&door.id, 1}).front());
+  EXPECT_EQ(player.read_some(), "");
+  EXPECT_EQ(player.error, ECONNRESET);
+  EXPECT_TRUE(eventually([&] { return edge_.driver->snapshot().fds_used == 0; }));
+}
+
+}  // namespace
+}  // namespace berth::edge

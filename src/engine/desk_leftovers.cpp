@@ -1,0 +1,101 @@
+// Leftovers: listeners that carry our prefix and that nobody wishes any more, because their object
+// went while nobody looked. They hold a port and count against quotas.
+//
+// Nothing is more harmful than to remove one that is in use. So all of this must hold: the caller
+// vouches that it knows all wishes and that the prefix is ours alone; no wish, open or standing,
+// names the listener by id or by name, wherever it wants it; that was so in two lists, far enough
+// apart for a wish that was on its way to arrive; and it is so in this moment, before each call. A
+// call that fails is not retried: the next audit finds the listener again.
+#include <algorithm>
+#include <unordered_set>
+
+#include "engine/calls.h"
+#include "engine/desk.h"
+
+namespace berth::engine {
+namespace {
+
+// All that wishes name, those for a removal too.
+class Names {
+ public:
+  void add(const Wish& wish) {
+    ids_.insert(wish.known_id);
+    names_.insert(wish.name);
+    if (wish.spec) names_.insert(wish.spec->name);
+  }
+  bool has(const lb::KnownListener& listener) const {
+    return ids_.contains(listener.id) || names_.contains(listener.spec.name);
+  }
+
+ private:
+  std::unordered_set<std::string> ids_;
+  std::unordered_set<std::string> names_;
+};
+
+}  // namespace
+
+void Desk::find_leftovers(const Standing& standing) {
+  const auto before = std::exchange(leftovers_, {});
+  sweep_ = false;
+  const std::string& prefix = office_.options.name_prefix;
+  if (!standing.complete || prefix.empty()) return;
+  Names named;
+  for (const StandingWish& wish : standing.wishes) named.add(wish.wish);
+  for (const OpenWish* wish : open_.all()) named.add(wish->wish);
+  Instant soonest = kNever;
+  for (const auto& [id, listener] : known_.all()) {
+    if (!listener.spec.name.starts_with(prefix) || named.has(listener)) continue;
+    const auto seen = before.find(id);
+    const Instant since = seen == before.end() ? listed_at_ : seen->second;
+    leftovers_.emplace(id, since);
+    soonest = std::min(soonest, saturating_add(since, office_.options.leftover_grace));
+  }
+  sweep_ = soonest <= listed_at_;
+  if (!sweep_) next_audit_ = std::min(next_audit_, soonest);
+}
+
+std::vector<std::string> Desk::due_leftovers() const {
+  std::vector<std::string> ids;
+  for (const auto& [id, since] : leftovers_) {
+    if (ids.size() == driver_->limits().remove_batch) break;
+    if (saturating_add(since, office_.options.leftover_grace) <= listed_at_) ids.push_back(id);
+  }
+  return ids;
+}
+
+void Desk::remove_leftovers(const Context& context) {
+  // What was nobody's at the audit may be wished by now.
+  find_leftovers(office_.catalog(lb_));
+  const std::vector<std::string> ids = due_leftovers();
+  sweep_ = !ids.empty();
+  if (ids.empty()) return;
+  const Instant at = office_.budgets.of(lb_.provider).take(now());
+  if (at > now()) {
+    not_before_ = std::max(not_before_, at);
+    return;
+  }
+  if (!may_write() || stale_) return;
+  const auto results = remove_listeners(context, {*driver_, lb_, office_}, ids);
+  ++writes_since_list_;
+  std::size_t removed = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (!results[i]) {
+      sweep_ = false;
+      // It may still take effect, on a listener that somebody wishes by then.
+      if (results[i].error().code == Code::timeout) settle_for(office_.options.settle);
+      continue;
+    }
+    known_.erase(ids[i]);
+    leftovers_.erase(ids[i]);
+    ++removed;
+  }
+  office_.metrics.leftovers(lb_, removed);
+  log_info("listeners of ours that nobody wishes any more were removed",
+           {{"lb", to_string(lb_)},
+            {"removed", std::to_string(removed)},
+            {"failed", std::to_string(ids.size() - removed)},
+            {"first", ids.front()}});
+  if (removed > 0) wake_those_that_wait_for_room();
+}
+
+}  // namespace berth::engine
