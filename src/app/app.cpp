@@ -90,7 +90,9 @@ struct App::Parts {
             claimer, courtesy, pools.store(), [this] { return tokens.next(); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
-        port_pool_gate(listeners.store(), config.load_balancers),
+        port_pool_gate(
+            listeners.store(), config.load_balancers,
+            [driver_of](const model::LoadBalancerRef& lb) { return driver_of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
