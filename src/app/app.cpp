@@ -105,7 +105,8 @@ struct App::Parts {
                  .registry = &registry},
                 random.fork()),
         installer(
-            tasks, client, {.webhooks = {}, .identity = config.user},
+            tasks, client,
+            {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
