@@ -135,7 +135,13 @@ struct App::Parts {
                 &registry),
         pool_metrics(registry, slots, pools.store(), listeners.store(), bindings.store(),
                      {.version = config.version,
-                      .cloud = std::string(model::to_string(config.load_balancers.provider))}) {
+                      .cloud = std::string(model::to_string(config.load_balancers.provider)),
+                      .health =
+                          [driver_of](const model::LoadBalancerRef& lb) {
+                            const lb::Driver* const driver = driver_of(lb);
+                            return driver ? driver->health(lb) : std::vector<lb::TargetHealth>{};
+                          },
+                      .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     controllers::portpool::add_pod_index(pods.store());
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
