@@ -185,6 +185,28 @@ std::vector<Port> fixed_host_ports(const Value& pod, const std::vector<WantedHos
   return out;
 }
 
+Result<> check_network(const Value& pod) {
+  if (has_annotation(pod, api::kRandomContainerPortAnnotation) ||
+      !wire::bool_at(pod, "/spec/hostNetwork").value_or(false))
+    return {};
+  return fail(error_of(Code::invalid,
+                       "is true: containers listen on the node's own ports, which cannot differ "
+                       "from the host ports")
+                  .at("spec.hostNetwork")
+                  .with_hint(fmt::format("add the annotation {}: containers are then told which "
+                                         "port to listen on",
+                                         api::kRandomContainerPortAnnotation)));
+}
+
+bool has_anti_affinity(const Value& pod, Port host_port) {
+  const Array* terms = wire::array_at(pod, kTerms);
+  return terms && std::ranges::any_of(*terms, [&](const Value& term) {
+           return is_our_term(term) &&
+                  wire::object_at(term, "/labelSelector/matchLabels")->begin()->key() ==
+                      api::host_port_label(host_port);
+         });
+}
+
 HostPortMap carried_host_ports(const Value& pod) {
   HostPortMap out;
   for_each_container(pod, [&](const Value& container) {

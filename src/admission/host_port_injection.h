@@ -29,6 +29,12 @@ Result<std::vector<WantedHostPort>> wanted_host_ports(const wire::Value& pod);
 std::vector<model::Port> fixed_host_ports(const wire::Value& pod,
                                           const std::vector<WantedHostPort>& wanted);
 
+// On the node's network a container listens on the node itself, so its port must be the host port.
+Result<> check_network(const wire::Value& pod);
+
+// Whether the Pod keeps away from others that have this host port.
+bool has_anti_affinity(const wire::Value& pod, model::Port host_port);
+
 // By container port as the user declared it: what an earlier admission of this Pod, or of the one
 // that it was copied from, has put into its variables.
 using HostPortMap = std::map<model::Port, model::Port>;

@@ -35,18 +35,6 @@ std::vector<Port> ports_of(const std::vector<GivenHostPort>& given) {
   return ports;
 }
 
-// On the node's network a container listens on the node itself, so its port must be the host port.
-Result<> check_network(const Value& pod, bool as_container_port) {
-  if (as_container_port || !wire::bool_at(pod, "/spec/hostNetwork").value_or(false)) return {};
-  return fail(error_of(Code::invalid,
-                       "is true: containers listen on the node's own ports, which cannot differ "
-                       "from the host ports")
-                  .at("spec.hostNetwork")
-                  .with_hint(fmt::format("add the annotation {}: containers are then told which "
-                                         "port to listen on",
-                                         api::kRandomContainerPortAnnotation)));
-}
-
 }  // namespace
 
 void HostPorts::follow(kube::Store<kube::Pod>& pods) {
@@ -70,9 +58,7 @@ Result<AdmissionAnswer> HostPorts::admit(const Context& context, const Admission
   }
   if (Result<> ready = wait_for_cache(context); !ready)
     return fail(std::move(ready.error()).about(request.describe()));
-  const bool as_container_port =
-      has_annotation(request.object, api::kRandomContainerPortAnnotation);
-  if (Result<> possible = check_network(request.object, as_container_port); !possible)
+  if (Result<> possible = check_network(request.object); !possible)
     return fail(std::move(possible.error()).about(request.describe()));
 
   Value pod = request.object;
@@ -83,7 +69,7 @@ Result<AdmissionAnswer> HostPorts::admit(const Context& context, const Admission
   wish.fixed = fixed_host_ports(pod, wish.wanted);
   Result<std::vector<GivenHostPort>> given = give(request, std::move(wish), context.tasks.now());
   if (!given) return pass(given);
-  put_host_ports(pod, *given, as_container_port);
+  put_host_ports(pod, *given, has_annotation(pod, api::kRandomContainerPortAnnotation));
 
   AdmissionAnswer answer;
   answer.patch = patch_between(request.object, pod);

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "admission/pod_patch.h"
+#include "claims/exhausted.h"
 
 namespace berth::admission {
 namespace {
@@ -78,6 +79,7 @@ AdmissionAnswer answer_for(const AdmissionRequest& request, const PortWishes& wi
                                           entry.rs_start_port, api::public_address(entry),
                                           request.dry_run ? " (dry run: not reserved)" : ""));
   }
+  answer.warnings.insert(answer.warnings.end(), wishes.doubts.begin(), wishes.doubts.end());
   return answer;
 }
 
@@ -137,7 +139,7 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
   const ledger::Claim claim = new_claim(request, *wishes, token, context.tasks.wall_time());
   Result<Entries> entries =
       request.dry_run ? show(*wishes) : take(context, request, *wishes, claim);
-  if (!entries) return pass(entries);
+  if (!entries) return fail(reason(request, *wishes, std::move(entries.error())));
   return answer_for(request, *wishes, token, *entries);
 }
 
@@ -222,6 +224,20 @@ Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
     add_entries(wish, slots[i], *item, entries);
   }
   return entries;
+}
+
+Error PodPorts::reason(const AdmissionRequest& request, const PortWishes& wishes,
+                       Error error) const {
+  if (error.code != Code::exhausted) return error;
+  for (const PortWish& wish : wishes.ports) {
+    const auto pool = pools_.get(wish.slot.pool);
+    if (auto misfit = claims::misfit(pool.get(), wish.slot)) {
+      return std::move(*misfit)
+          .about(request.describe())
+          .at(fmt::format("metadata.annotations[{}]", api::kPortsAnnotation));
+    }
+  }
+  return error;
 }
 
 bool PodPorts::is_worth_waiting(const PortWishes& wishes, Duration waited) const {

@@ -42,6 +42,8 @@ class PodPorts {
   Result<Entries> entries_for(const PortWishes& wishes,
                               const std::vector<claims::TakenSlot>& slots) const;
   bool is_worth_waiting(const PortWishes& wishes, Duration waited) const;
+  // What the creator of the Pod is told: when a pool can never give what is asked for, that.
+  Error reason(const kube::AdmissionRequest& request, const PortWishes& wishes, Error error) const;
   Result<bool> was_answered_just_now(const Context& context, const kube::AdmissionRequest& request,
                                      const PortWishes& wishes);
 

@@ -29,33 +29,58 @@ Error in_use(std::string object, std::string field, std::string what,
 }  // namespace
 
 Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) const {
-  Result<> allowed;
   if (request.operation == "DELETE") {
-    allowed = check_removal(request);
-  } else if (!wire::string_at(request.object, "/metadata/deletionTimestamp").empty()) {
-    // It is on its way out: nothing may hold its finalizers back.
-  } else if (request.operation == "UPDATE") {
-    allowed = check_update(request);
-  } else {
-    Result<api::PortPool> pool = api::decode_incoming_port_pool(request.object);
-    if (!pool) return fail(std::move(pool.error()).about(request.describe()));
-    allowed = api::validate(*pool, defaults_);
+    if (Result<> allowed = check_removal(request); !allowed) return pass(allowed);
+    return AdmissionAnswer{};
   }
+  // It is on its way out: nothing may hold its finalizers back.
+  if (!wire::string_at(request.object, "/metadata/deletionTimestamp").empty())
+    return AdmissionAnswer{};
+  Result<api::PortPool> pool = api::decode_incoming_port_pool(request.object);
+  if (!pool) return fail(std::move(pool.error()).about(request.describe()));
+  Result<> allowed = request.operation == "UPDATE" ? check_update(request, *pool)
+                                                   : api::validate(*pool, defaults_);
   if (!allowed) return pass(allowed);
-  return AdmissionAnswer{};
+  return AdmissionAnswer{.warnings = warnings_for(request, *pool)};
 }
 
-Result<> PortPoolGate::check_update(const AdmissionRequest& request) const {
-  Result<api::PortPool> after = api::decode_incoming_port_pool(request.object);
-  if (!after) return fail(std::move(after.error()).about(request.describe()));
+// What was said when the pool was written need not be said with every change of it.
+std::vector<std::string> PortPoolGate::warnings_for(const AdmissionRequest& request,
+                                                    const api::PortPool& pool) const {
+  std::vector<std::string> out = warnings_about(pool);
+  if (request.operation != "UPDATE") return out;
+  const Result<api::PortPool> before = api::decode_incoming_port_pool(request.old_object);
+  const std::vector<std::string> said = before ? warnings_about(*before) : decltype(out){};
+  std::erase_if(out,
+                [&](const std::string& one) { return std::ranges::find(said, one) != said.end(); });
+  return out;
+}
+
+std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool) const {
+  std::vector<std::string> out = api::warnings_about(pool);
+  for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
+    const auto lbs = api::load_balancers_of(pool.spec.pool_items[i], defaults_);
+    for (std::size_t j = 0; lbs && j < lbs->size(); ++j) {
+      if (is_served_((*lbs)[j])) continue;
+      out.push_back(fmt::format(
+          "PortPool {}: spec.poolItems[{}].loadBalancerIDs[{}]: nothing here serves {} load "
+          "balancers: the item stays NotReady until the controller can",
+          pool.meta.key().to_string(), i, j, model::to_string((*lbs)[j].provider)));
+    }
+  }
+  return out;
+}
+
+Result<> PortPoolGate::check_update(const AdmissionRequest& request,
+                                    const api::PortPool& after) const {
   Result<api::PortPool> before = api::decode_incoming_port_pool(request.old_object);
   if (!before) return fail(std::move(before.error()).about(request.describe()));
-  if (Result<> valid = api::validate_update(*before, *after, defaults_); !valid) return valid;
+  if (Result<> valid = api::validate_update(*before, after, defaults_); !valid) return valid;
   for (std::size_t i = 0; i < before->spec.pool_items.size(); ++i) {
     const std::string& name = before->spec.pool_items[i].item_name;
     const bool stays =
-        std::ranges::find(after->spec.pool_items, name, &api::PortPoolItem::item_name) !=
-        after->spec.pool_items.end();
+        std::ranges::find(after.spec.pool_items, name, &api::PortPoolItem::item_name) !=
+        after.spec.pool_items.end();
     if (stays) continue;
     const auto slots = held({request.ns, request.name}, name);
     if (!slots.empty()) {

@@ -2,6 +2,9 @@
 // still hold.
 #pragma once
 
+#include <functional>
+
+#include "api/port_pool.h"
 #include "claims/slot.h"
 #include "kube/admission/review.h"
 #include "model/load_balancer.h"
@@ -10,20 +13,28 @@ namespace berth::admission {
 
 class PortPoolGate {
  public:
-  PortPoolGate(const claims::ListenerStore& listeners, model::LoadBalancerDefaults defaults)
-      : listeners_(listeners), defaults_(std::move(defaults)) {}
+  // Whether somebody carries traffic for it.
+  using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
+
+  PortPoolGate(const claims::ListenerStore& listeners, model::LoadBalancerDefaults defaults,
+               IsServed is_served)
+      : listeners_(listeners), defaults_(std::move(defaults)), is_served_(std::move(is_served)) {}
 
   // On every replica; any thread.
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
 
  private:
-  Result<> check_update(const kube::AdmissionRequest& request) const;
+  Result<> check_update(const kube::AdmissionRequest& request, const api::PortPool& after) const;
   Result<> check_removal(const kube::AdmissionRequest& request) const;
+  std::vector<std::string> warnings_for(const kube::AdmissionRequest& request,
+                                        const api::PortPool& pool) const;
+  std::vector<std::string> warnings_about(const api::PortPool& pool) const;
   // Slots of the pool that somebody has; of one item, or of all when it is empty.
   std::vector<claims::ListenerPtr> held(const kube::ObjectKey& pool, std::string_view item) const;
 
   const claims::ListenerStore& listeners_;
   const model::LoadBalancerDefaults defaults_;
+  const IsServed is_served_;
 };
 
 }  // namespace berth::admission

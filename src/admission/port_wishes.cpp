@@ -1,6 +1,7 @@
 #include "admission/port_wishes.h"
 
 #include <boost/json.hpp>
+#include <set>
 
 #include "admission/pod_patch.h"
 #include "api/go_duration.h"
@@ -15,7 +16,7 @@ using wire::Value;
 
 struct DeclaredPort {
   model::Port port = 0;
-  model::Protocol protocol = model::Protocol::tcp;
+  std::optional<model::Protocol> protocol{};  // none: SCTP, which no pool has
   bool has_host_port = false;
 };
 
@@ -26,8 +27,9 @@ std::string annotation_path(std::string_view key) {
 DeclaredPort declared(const Value& port) {
   DeclaredPort out{.port =
                        static_cast<model::Port>(wire::int_at(port, "/containerPort").value_or(0))};
-  // SCTP is none of ours; it is asked for by name or number all the same, and TCP is given then.
-  if (wire::string_at(port, "/protocol") == "UDP") out.protocol = model::Protocol::udp;
+  const std::string_view protocol = wire::string_at(port, "/protocol");
+  if (protocol == "UDP") out.protocol = model::Protocol::udp;
+  if (protocol == "TCP" || protocol.empty()) out.protocol = model::Protocol::tcp;
   out.has_host_port = wire::int_at(port, "/hostPort").value_or(0) > 0;
   return out;
 }
@@ -43,7 +45,7 @@ std::optional<DeclaredPort> find_port(const Value& pod, const api::PortRequest& 
       if (named ? wire::string_at(one, "/name") != request.port_name : port.port != request.port)
         continue;
       const bool fits = !request.protocols.empty() && request.protocols.front() == port.protocol;
-      if (!found || fits) found = port;
+      if (!found || fits || (!found->protocol && port.protocol)) found = port;
     }
   });
   return found;
@@ -87,8 +89,46 @@ Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
   PortWish wish{.slot = {request.pool, request.item, request.protocols},
                 .container_port = port->port,
                 .host_port = request.host_port};
-  if (wish.slot.protocols.empty()) wish.slot.protocols = {port->protocol};
+  if (!wish.slot.protocols.empty()) return wish;
+  if (!port->protocol) {
+    return fail(error_of(Code::invalid, "port {} is declared for SCTP, which no pool has", shown)
+                    .at(annotation_path(api::kPortsAnnotation))
+                    .with_hint("name TCP or UDP: POOL PROTOCOL PORT"));
+  }
+  wish.slot.protocols = {*port->protocol};
   return wish;
+}
+
+// A port that containers declare for another protocol alone.
+std::optional<std::string> doubt_about(const Value& pod, const PortWish& wish) {
+  if (wish.slot.protocols.size() != 1) return std::nullopt;
+  const model::Protocol wanted = wish.slot.protocols.front();
+  bool declared_so = false;
+  for_each_container(pod, [&](const Value& container) {
+    const Array* ports = wire::array_at(container, "/ports");
+    for (const Value& one : ports ? *ports : Array{}) {
+      const DeclaredPort port = declared(one);
+      declared_so = declared_so || (port.port == wish.container_port && port.protocol == wanted);
+    }
+  });
+  if (declared_so) return std::nullopt;
+  return fmt::format("{} is asked for at port {}, which containers declare for another protocol",
+                     model::to_string(wanted), wish.container_port);
+}
+
+// The variable is named for protocol and container port: of several, it tells the last.
+std::optional<std::string> doubt_about(const std::vector<PortWish>& wishes) {
+  std::set<std::pair<model::Protocol, model::Port>> seen;
+  for (const PortWish& wish : wishes) {
+    for (const model::Protocol protocol : wish.slot.protocols) {
+      if (seen.emplace(protocol, wish.container_port).second) continue;
+      return fmt::format(
+          "{} port {} is asked for more than once: its variable has the last address, the "
+          "annotation has all",
+          model::to_string(protocol), wish.container_port);
+    }
+  }
+  return std::nullopt;
 }
 
 Result<Duration> keep_of(const Value& pod) {
@@ -109,8 +149,10 @@ Result<PortWishes> read(const Value& pod, std::string_view ns) {
   for (const api::PortRequest& request : *requests) {
     Result<PortWish> wish = resolve(pod, request);
     if (!wish) return pass(wish);
+    if (auto doubt = doubt_about(pod, *wish)) out.doubts.push_back(std::move(*doubt));
     out.ports.push_back(std::move(*wish));
   }
+  if (auto doubt = doubt_about(out.ports)) out.doubts.push_back(std::move(*doubt));
   Result<Duration> keep = keep_of(pod);
   if (!keep) return pass(keep);
   out.keep = *keep;

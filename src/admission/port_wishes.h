@@ -21,6 +21,8 @@ struct PortWishes {
   Duration keep{};          // how long its name keeps the ports
   bool wants_gate = false;  // a readiness gate
   std::string hash{};       // of what was asked for
+  // What is given as asked for, and is hardly what was meant: a sentence each.
+  std::vector<std::string> doubts{};
 
   std::vector<claims::SlotRequest> slots() const;
 };

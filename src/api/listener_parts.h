@@ -71,6 +71,12 @@ struct LoadBalancerBrief {
   friend bool operator==(const LoadBalancerBrief&, const LoadBalancerBrief&) = default;
 };
 
+// Newer releases of bcs-ingress-controller know it. It is refused instead of being carried as
+// plain TCP.
+inline constexpr std::string_view kTlsProtocol = "TCP_SSL";
+inline constexpr std::string_view kNoTls =
+    "no load balancer here ends TLS; write TCP, and let the Pod end it";
+
 inline constexpr std::size_t kMaxLoadBalancersPerItem = 16;
 // ARNs are the longest.
 inline constexpr std::size_t kMaxLoadBalancerId = 256;

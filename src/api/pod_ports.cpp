@@ -58,6 +58,7 @@ Result<> read_pool(std::string_view word, std::string_view pod_namespace, PortRe
 }
 
 Result<std::vector<model::Protocol>> read_protocols(std::string_view word) {
+  if (word == kTlsProtocol) return fail(Code::invalid, "protocol '{}': {}", word, kNoTls);
   if (word == "TCP_UDP") return std::vector{model::Protocol::tcp, model::Protocol::udp};
   const Result<model::Protocol> one = model::parse_protocol(word);
   if (!one) return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, TCP_UDP", word);

@@ -60,6 +60,10 @@ TEST(PortRequests, RefusalsQuoteTheLine) {
   EXPECT_EQ(message("a. TCP 1"), "'a. TCP 1': pool 'a.' has no namespace behind the '.'");
   EXPECT_EQ(message("rooms TCP /hostport"),
             "'rooms TCP /hostport': port '' is neither 1-65535 nor a container port's name");
+  EXPECT_EQ(
+      message("rooms TCP_SSL 443"),
+      "'rooms TCP_SSL 443': protocol 'TCP_SSL': no load balancer here ends TLS; write TCP, and "
+      "let the Pod end it");
   EXPECT_EQ(message(""), "'': asks for no port");
   EXPECT_EQ(message(";;"), "';;': asks for no port");
   EXPECT_EQ(parse_port_requests("x", "games").error().field,

@@ -100,5 +100,8 @@ Result<> validate(const PortPool& pool, const model::LoadBalancerDefaults& defau
 // What may not change, and ranges that may only grow.
 Result<> validate_update(const PortPool& before, const PortPool& after,
                          const model::LoadBalancerDefaults& defaults = {});
+// What is taken as it was written and does nothing, or something else than one might think: one
+// sentence for each, with object and field.
+std::vector<std::string> warnings_about(const PortPool& pool);
 
 }  // namespace berth::api

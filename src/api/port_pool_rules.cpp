@@ -116,6 +116,27 @@ std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadIte
                             model::to_string(*shared))};
 }
 
+// An item may get more ports and another protocol, and loses neither: Pods may have them.
+std::optional<Breach> check_growth(const PortPoolItem& before, const PortPoolItem& after,
+                                   const std::string& path) {
+  if (after.end_port < before.end_port) {
+    return Breach{path + ".endPort",
+                  fmt::format("{} is below the present {}: a range may only grow", after.end_port,
+                              before.end_port)};
+  }
+  const auto had = protocols_of(before);
+  const auto has = protocols_of(after);
+  for (const model::Protocol protocol : had ? *had : std::vector<model::Protocol>{}) {
+    if (!has || std::ranges::find(*has, protocol) != has->end()) continue;
+    return Breach{
+        path + ".protocol",
+        fmt::format("'{}' leaves out {}, which the item has: protocols may only be added; "
+                    "add another item",
+                    after.protocol, model::to_string(protocol))};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 model::PortRange ports_of(const PortPoolItem& item) {
@@ -129,7 +150,11 @@ Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item) {
   std::string_view rest = item.protocol;
   while (true) {
     const std::size_t comma = rest.find(',');
-    Result<model::Protocol> protocol = model::parse_protocol(trimmed(rest.substr(0, comma)));
+    const std::string_view word = trimmed(rest.substr(0, comma));
+    Result<model::Protocol> protocol = model::parse_protocol(word);
+    if (word == kTlsProtocol) return fail(Code::invalid, "'{}': {}", item.protocol, kNoTls);
+    if (!protocol && word == "TCP_UDP")
+      return fail(Code::invalid, "'{}': for both protocols write TCP,UDP, or leave it out", word);
     if (!protocol) return pass(protocol);
     found.insert(*protocol);
     if (comma == std::string_view::npos) break;
@@ -185,11 +210,9 @@ Result<> validate_update(const PortPool& before, const PortPool& after,
     const PortPoolItem& item = after.spec.pool_items[i];
     const auto former =
         std::ranges::find(before.spec.pool_items, item.item_name, &PortPoolItem::item_name);
-    if (former != before.spec.pool_items.end() && item.end_port < former->end_port) {
-      return refuse(after, {fmt::format("spec.poolItems[{}].endPort", i),
-                            fmt::format("{} is below the present {}: a range may only grow",
-                                        item.end_port, former->end_port)});
-    }
+    if (former == before.spec.pool_items.end()) continue;
+    if (const auto breach = check_growth(*former, item, fmt::format("spec.poolItems[{}]", i)))
+      return refuse(after, *breach);
   }
   return {};
 }

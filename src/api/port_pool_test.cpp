@@ -82,6 +82,56 @@ TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
             "of which it is another spelling: give one of them");
 }
 
+TEST(PortPool, TlsIsRefusedInsteadOfBeingCarriedAsPlainTcp) {
+  EXPECT_EQ(refusal("protocol: TCP", "protocol: 'TCP,TCP_SSL'"),
+            "PortPool games/rooms: spec.poolItems[0].protocol: 'TCP,TCP_SSL': no load balancer "
+            "here ends TLS; write TCP, and let the Pod end it");
+}
+
+TEST(PortPool, BothProtocolsAreWrittenWithAComma) {
+  EXPECT_EQ(refusal("protocol: TCP", "protocol: TCP_UDP"),
+            "PortPool games/rooms: spec.poolItems[0].protocol: 'TCP_UDP': for both protocols write "
+            "TCP,UDP, or leave it out");
+}
+
+TEST(PortPool, WhatDoesNothingIsSaid) {
+  EXPECT_TRUE(warnings_about(pool(kTwoItems)).empty());
+  const PortPool odd = pool(R"(
+metadata: {namespace: games, name: rooms}
+spec:
+  allocatePolicy: avg
+  listenerAttribute:
+    lbPolicy: ROUND
+    sessionTime: 30
+    keepAliveEnable: 1
+    healthCheck: {enabled: true, httpCode: 2}
+    uptimeCheck: {enabled: false, nodes: [a]}
+  poolItems:
+  - itemName: a
+    loadBalancerIDs: [lb-1]
+    startPort: 100
+    endPort: 113
+    segmentLength: 5
+    certificate: {mode: UNIDIRECTIONAL, certID: c1}
+    uptimeCheck: {enabled: true, nodes: [a]}
+)");
+  EXPECT_TRUE(validate(odd));
+  EXPECT_EQ(warnings_about(odd),
+            (std::vector<std::string>{
+                "PortPool games/rooms: spec.allocatePolicy: 'avg' is neither default nor average: "
+                "items are used in their order",
+                "PortPool games/rooms: spec.poolItems[0].endPort: [100, 113) in segments of 5: the "
+                "last 3 ports are not used",
+                "PortPool games/rooms: spec.poolItems[0].certificate: is kept and not used: TCP "
+                "and UDP are carried as they are",
+                "PortPool games/rooms: spec.poolItems[0].uptimeCheck: is kept and not acted on: no "
+                "dial test is made",
+                "PortPool games/rooms: spec.listenerAttribute.lbPolicy: 'ROUND' is none of WRR, "
+                "LEAST_CONN, IP_HASH: WRR is used",
+                "PortPool games/rooms: spec.listenerAttribute: kept and not acted on: "
+                "keepAliveEnable, healthCheck.httpCode"}));
+}
+
 TEST(PortPool, AnAwsLoadBalancerHasOneProtocolPerPort) {
   const std::string arn =
       "arn:aws:elasticloadbalancing:us-west-2:1:loadbalancer/net/rooms/0123456789abcdef";
@@ -137,6 +187,14 @@ TEST(PortPool, ARangeMayGrowAndNothingElseMayChange) {
   after = before;
   after.spec.pool_items[0].segment_length = 2;
   EXPECT_EQ(validate_update(before, after).error().field, "spec.poolItems[0].segmentLength");
+  after = before;
+  after.spec.pool_items[1].protocol = "UDP";
+  EXPECT_EQ(validate_update(before, after).error().message,
+            "'UDP' leaves out TCP, which the item has: protocols may only be added; add another "
+            "item");
+  after = before;
+  after.spec.pool_items[0].protocol = "";
+  EXPECT_TRUE(validate_update(before, after)) << "TCP becomes both";
   after = before;
   std::swap(after.spec.pool_items[0], after.spec.pool_items[1]);
   EXPECT_TRUE(validate_update(before, after))

@@ -158,8 +158,10 @@ void check_field(const Field& field, const void* in, const std::string& path,
     case Shape::integer: {
       const std::int64_t n = as<std::int64_t>(in);
       if (n < field.rules.min || n > field.rules.max) {
-        out.push_back(
-            {path, fmt::format("{} is not in {}-{}", n, field.rules.min, field.rules.max)});
+        const Rules& rules = field.rules;
+        out.push_back({path, rules.max == kNoMax
+                                 ? fmt::format("{} is below {}", n, rules.min)
+                                 : fmt::format("{} is not in {}-{}", n, rules.min, rules.max)});
       }
       return;
     }

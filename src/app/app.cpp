@@ -90,7 +90,9 @@ struct App::Parts {
             claimer, courtesy, pools.store(), [this] { return tokens.next(); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
-        port_pool_gate(listeners.store(), config.load_balancers),
+        port_pool_gate(
+            listeners.store(), config.load_balancers,
+            [driver_of](const model::LoadBalancerRef& lb) { return driver_of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
@@ -103,7 +105,8 @@ struct App::Parts {
                  .registry = &registry},
                 random.fork()),
         installer(
-            tasks, client, {.webhooks = {}, .identity = config.user},
+            tasks, client,
+            {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
@@ -131,7 +134,13 @@ struct App::Parts {
                 &registry),
         pool_metrics(registry, slots, pools.store(), listeners.store(), bindings.store(),
                      {.version = config.version,
-                      .cloud = std::string(model::to_string(config.load_balancers.provider))}) {
+                      .cloud = std::string(model::to_string(config.load_balancers.provider)),
+                      .health =
+                          [driver_of](const model::LoadBalancerRef& lb) {
+                            const lb::Driver* const driver = driver_of(lb);
+                            return driver ? driver->health(lb) : std::vector<lb::TargetHealth>{};
+                          },
+                      .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     controllers::portpool::add_pod_index(pods.store());
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });

@@ -31,8 +31,9 @@ kube::ObjectKey name_for(const kube::AdmissionRequest& request) {
 
 PoolMetrics::PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
                          kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
-                         kube::Store<api::PortBinding>& bindings, const PoolMetricsOptions& options)
-    : registry_(registry),
+                         kube::Store<api::PortBinding>& bindings, PoolMetricsOptions options)
+    : options_(std::move(options)),
+      registry_(registry),
       slots_(slots),
       listeners_(listeners),
       bindings_(bindings),
@@ -41,7 +42,7 @@ PoolMetrics::PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& s
                                   {}, kBindBuckets)) {
   registry
       .gauge("bkbcs_ingressctrl_controller_info", "1, with what runs.",
-             {{"version", options.version}, {"cloud", options.cloud}})
+             {{"version", options_.version}, {"cloud", options_.cloud}})
       .set(1);
   count_events("portpool", pools);
   count_events("listener", listeners);
@@ -122,6 +123,69 @@ void PoolMetrics::before_scrape() {
   show("bkbcs_ingressctrl_cache_poolitem_portitem_used", "Those that Pods have.", used);
   show("bkbcs_ingressctrl_portbinding_total", "PortBindings by status.", count_bindings());
   show("bkbcs_ingressctrl_listener_total", "Listeners by what they are.", count_listeners());
+  show_conflicts();
+  show_health();
+}
+
+// By protocol and first port, as upstream compares them. Never, if all is right: claims are
+// exclusive. Somebody who edits bindings or restores them from a copy can make it happen.
+void PoolMetrics::show_conflicts() {
+  std::map<std::string, std::set<std::string>> holders;  // key with protocol -> bindings
+  for (const auto& binding : bindings_.all()) {
+    if (binding->status.status == api::kCleaned) continue;  // it holds a name, not a port
+    for (const api::PortBindingItem& item : binding->spec.port_binding_list) {
+      holders[fmt::format("{}/{}/{}:{} {}", item.pool_namespace, item.pool_name,
+                          item.pool_item_name, item.start_port, item.protocol)]
+          .insert(binding->meta.key().to_string());
+    }
+  }
+  std::map<metrics::Labels, double> series;
+  for (const auto& [key, names] : holders) {
+    if (names.size() < 2) continue;
+    for (const std::string& name : names)
+      series[{{"conflict_key", key.substr(0, key.rfind(' '))}, {"namespaced_name", name}}] =
+          static_cast<double>(names.size());
+  }
+  registry_.show_gauges("bkbcs_ingressctrl_portbinding_conflict",
+                        "PortBindings that have one port, with each of them as a label.",
+                        {series.begin(), series.end()});
+}
+
+void PoolMetrics::show_health() {
+  if (!options_.health) return;
+  std::map<model::LoadBalancerRef, std::map<std::string, const api::Listener*>> by_id;
+  const auto all = listeners_.all();
+  for (const auto& listener : all) {
+    if (!claims::has_targets(listener->spec) || listener->status.listener_id.empty()) continue;
+    if (const auto lb = claims::load_balancer_of(*listener, options_.defaults))
+      by_id[*lb][listener->status.listener_id] = listener.get();
+  }
+  // Those that are ill come first: there may be more than fit.
+  std::map<lb::Health, std::vector<std::pair<metrics::Labels, double>>> series;
+  for (const auto& [lb, listeners] : by_id) {
+    for (const lb::TargetHealth& one : options_.health(lb)) {
+      const auto found = listeners.find(one.listener_id);
+      if (found == listeners.end()) continue;
+      const api::Listener& listener = *found->second;
+      series[one.health].emplace_back(
+          metrics::Labels{{"lbid", lb.id},
+                          {"listenerid", one.listener_id},
+                          {"port", std::to_string(listener.spec.port)},
+                          {"protocol", listener.spec.protocol},
+                          {"host", ""},
+                          {"path", ""},
+                          {"rsip", one.target.ip},
+                          {"rsport", std::to_string(one.target.port)},
+                          {"namespace", std::string(listener.meta.ns.view())}},
+          static_cast<double>(one.health));
+    }
+  }
+  std::vector<std::pair<metrics::Labels, double>> values;
+  for (auto& [health, some] : series)
+    values.insert(values.end(), std::make_move_iterator(some.begin()),
+                  std::make_move_iterator(some.end()));
+  registry_.show_gauges("cloudloadbalance_backendhealth_backend_status",
+                        "Health of targets: 0 unhealthy, 1 healthy, 2 not known.", values);
 }
 
 PoolMetrics::Counts PoolMetrics::count_bindings() const {

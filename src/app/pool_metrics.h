@@ -5,6 +5,7 @@
 // caches is counted when somebody scrapes. Thread-safe.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 #include "claims/slot_index.h"
 #include "kube/admission/router.h"
 #include "kube/cache/pod.h"
+#include "lb/driver.h"
 #include "metrics/registry.h"
 
 namespace berth::app {
@@ -24,6 +26,9 @@ namespace berth::app {
 struct PoolMetricsOptions {
   std::string version{};
   std::string cloud{};
+  // How its targets are, by load balancer; called when somebody scrapes, so it must not wait.
+  std::function<std::vector<lb::TargetHealth>(const model::LoadBalancerRef& lb)> health{};
+  model::LoadBalancerDefaults defaults{};
 };
 
 class PoolMetrics {
@@ -31,7 +36,7 @@ class PoolMetrics {
   // Stores and index outlive it.
   PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
               kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
-              kube::Store<api::PortBinding>& bindings, const PoolMetricsOptions& options);
+              kube::Store<api::PortBinding>& bindings, PoolMetricsOptions options);
 
   // From the creation of a Pod until its ports led to it.
   void pod_became_ready(Duration waited);
@@ -47,10 +52,13 @@ class PoolMetrics {
   void before_scrape();
   Counts count_bindings() const;
   Counts count_listeners() const;
+  void show_conflicts();
+  void show_health();
   void show(const std::string& name, const std::string& help, const Counts& counts);
   template <class Kind>
   void count_events(const std::string& object, kube::Store<Kind>& store);
 
+  const PoolMetricsOptions options_;
   metrics::Registry& registry_;
   const claims::SlotIndex& slots_;
   const kube::Store<api::Listener>& listeners_;

@@ -19,6 +19,27 @@ struct Count {
   std::size_t unready = 0;
 };
 
+// "item1 (TCP, UDP), item2 (UDP)"
+std::string list_items(const api::PortPool& pool) {
+  std::string text;
+  for (const api::PortPoolItem& item : pool.spec.pool_items) {
+    std::string protocols;
+    if (const auto found = api::protocols_of(item)) {
+      for (const model::Protocol protocol : *found)
+        protocols += fmt::format("{}{}", protocols.empty() ? "" : ", ", model::to_string(protocol));
+    }
+    text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", item.item_name, protocols);
+  }
+  return text;
+}
+
+bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Protocol>& wanted) {
+  const auto found = api::protocols_of(item);
+  return found && std::ranges::all_of(wanted, [&](model::Protocol protocol) {
+           return std::ranges::find(*found, protocol) != found->end();
+         });
+}
+
 }  // namespace
 
 std::string name_holders(const std::vector<ListenerPtr>& listeners) {
@@ -72,6 +93,31 @@ Error exhausted(const SlotRequest& request, const ListenerStore& store) {
     error.hint = "raise endPort or add an item";
   }
   return error;
+}
+
+std::optional<Error> misfit(const api::PortPool* pool, const SlotRequest& request) {
+  const std::string name = request.pool.to_string();
+  if (!pool) {
+    return error_of(Code::exhausted, "there is no PortPool {}", name)
+        .with_hint(
+            "create it, or name another: NAME in the Pod's namespace, NAME.NAMESPACE elsewhere");
+  }
+  const auto named = [&](const api::PortPoolItem& item) {
+    return request.item.empty() || item.item_name == request.item;
+  };
+  if (std::ranges::none_of(pool->spec.pool_items, named)) {
+    return error_of(Code::exhausted, "PortPool {} has no item '{}'; its items are: {}", name,
+                    request.item, list_items(*pool))
+        .with_hint("name one of them, or leave /ITEM out for any");
+  }
+  const auto fits = [&](const api::PortPoolItem& item) {
+    return named(item) && has_protocols(item, request.protocols);
+  };
+  if (std::ranges::any_of(pool->spec.pool_items, fits)) return std::nullopt;
+  return error_of(Code::exhausted, "PortPool {} has no item{} for {}; its items are: {}", name,
+                  request.item.empty() ? "" : " '" + request.item + "'",
+                  names_of(request.protocols), list_items(*pool))
+      .with_hint("ask for a protocol that an item has, or add an item with it");
 }
 
 }  // namespace berth::claims

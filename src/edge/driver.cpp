@@ -308,6 +308,20 @@ Tallies EdgeDriver::totals() const {
 
 FdUse EdgeDriver::files() const { return {plane_->budget().used(), plane_->budget().most()}; }
 
+std::vector<lb::TargetHealth> EdgeDriver::health(const model::LoadBalancerRef& lb) const {
+  std::vector<lb::TargetHealth> out;
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.of(lb)) {
+    for (const BackendPtr& backend : record->listener->backends()) {
+      lb::Health health = lb::Health::unknown;
+      if (is_checked(record->spec))
+        health = backend->healthy ? lb::Health::healthy : lb::Health::unhealthy;
+      out.push_back({record->id, backend->target, health});
+    }
+  }
+  return out;
+}
+
 EdgeSnapshot EdgeDriver::snapshot() const {
   EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
   const MutexLock lock(mu_);

@@ -102,6 +102,8 @@ class EdgeDriver final : public lb::Driver {
   std::vector<Result<>> change_attributes(const Context& context, const model::LoadBalancerRef& lb,
                                           std::span<const lb::AttributeChange> changes) override;
 
+  std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
+
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
   Tallies totals() const;

@@ -142,7 +142,7 @@ void Desk::settle_for(Duration span) {
 
 // One that was made and leads nowhere since long is not among them: its last caller has waited.
 void Desk::note_in_doubt() {
-  for (const StandingWish& standing : office_.catalog(lb_)) {
+  for (const StandingWish& standing : office_.catalog(lb_).wishes) {
     const Wish& wish = standing.wish;
     if (wish.known_id.empty()) continue;
     const lb::KnownListener* const known = known_.by_id(wish.known_id);

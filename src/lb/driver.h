@@ -51,6 +51,15 @@ struct AttributeChange {
   model::ListenerAttributes attributes{};
 };
 
+enum class Health : std::uint8_t { unhealthy, healthy, unknown };
+
+// What the provider's health check says of a target.
+struct TargetHealth {
+  std::string listener_id{};
+  model::Target target{};
+  Health health = Health::unknown;
+};
+
 class Driver {
  public:
   virtual ~Driver() = default;
@@ -80,6 +89,10 @@ class Driver {
   virtual std::vector<Result<>> change_attributes(const Context& context,
                                                   const model::LoadBalancerRef& lb,
                                                   std::span<const AttributeChange> changes) = 0;
+
+  // What was last heard of the targets' health, from memory: it must not wait for the provider.
+  // Empty for a driver that does not look.
+  virtual std::vector<TargetHealth> health(const model::LoadBalancerRef&) const { return {}; }
 };
 
 }  // namespace berth::lb

@@ -24,7 +24,13 @@ struct Family {
   std::map<Labels, std::unique_ptr<Series>> series{};
 };
 
-using AnyFamily = std::variant<Family<Counter>, Family<Gauge>, Family<Histogram>>;
+// Gauges that are replaced together.
+struct Snapshot {
+  std::string help;
+  std::map<Labels, double> values{};
+};
+
+using AnyFamily = std::variant<Family<Counter>, Family<Gauge>, Family<Histogram>, Snapshot>;
 
 bool same_label_names(const Labels& a, const Labels& b) {
   return std::ranges::equal(a, b, {}, &Labels::value_type::first, &Labels::value_type::first);
@@ -72,6 +78,16 @@ constexpr prometheus::MetricType type_of(const Family<Gauge>&) {
 }
 constexpr prometheus::MetricType type_of(const Family<Histogram>&) {
   return prometheus::MetricType::Histogram;
+}
+constexpr prometheus::MetricType type_of(const Snapshot&) { return prometheus::MetricType::Gauge; }
+
+void collect(const Snapshot& snapshot, prometheus::MetricFamily& out) {
+  for (const auto& [labels, value] : snapshot.values) {
+    prometheus::ClientMetric metric;
+    metric.gauge.value = value;
+    metric.label = shown(labels);
+    out.metric.push_back(std::move(metric));
+  }
 }
 
 }  // namespace
@@ -197,6 +213,29 @@ Histogram& Registry::histogram(const std::string& name, const std::string& help,
                        buckets);
 }
 
+void Registry::show_gauges(const std::string& name, const std::string& help,
+                           const std::vector<std::pair<Labels, double>>& values) {
+  std::map<Labels, double> next;
+  std::string complaint = complaint_about(name, help, {});
+  for (const auto& [labels, value] : values) {
+    if (next.size() == kMaxSeries || !complaint.empty()) break;
+    complaint = complaint_about(name, help, labels);
+    if (!next.empty() && !same_label_names(next.begin()->first, labels))
+      complaint = "its series have different labels";
+    next.insert_or_assign(readable(labels), value);
+  }
+  if (complaint.empty()) {
+    const MutexLock lock(impl_->mu);
+    const auto at = impl_->families.try_emplace(name, Snapshot{help}).first;
+    if (auto* snapshot = std::get_if<Snapshot>(&at->second)) {
+      snapshot->values = std::move(next);
+      return;
+    }
+    complaint = "in use with another type";
+  }
+  log_error("a metric is not shown", {{"metric", name}, {"reason", complaint}});
+}
+
 ScrapeHook Registry::before_scrape(std::function<void()> function) {
   auto state = std::make_shared<ScrapeHook::State>();
   {
@@ -221,12 +260,16 @@ std::string Registry::text() {
     for (const auto& [name, any] : impl_->families) {
       families.push_back({.name = name, .help = {}, .type = {}, .metric = {}});
       std::visit(
-          [&out = families.back()](const auto& family) {
+          [&out = families.back()]<class F>(const F& family) {
             out.help = family.help;
             out.type = type_of(family);
-            for (const auto& [labels, series] : family.series) {
-              out.metric.push_back(series->impl_->Collect());
-              out.metric.back().label = shown(labels);
+            if constexpr (std::is_same_v<F, Snapshot>) {
+              collect(family, out);
+            } else {
+              for (const auto& [labels, series] : family.series) {
+                out.metric.push_back(series->impl_->Collect());
+                out.metric.back().label = shown(labels);
+              }
             }
           },
           any);

@@ -105,6 +105,12 @@ class Registry {
   Histogram& histogram(const std::string& name, const std::string& help, const Labels& labels = {},
                        const Buckets& buckets = default_buckets());
 
+  // All series of a name at once: those that are not among `values` any more are gone. For what
+  // comes and goes by the thousand, where a series that stays would mislead. Past kMaxSeries the
+  // rest is left out, so the most important ones come first. Such a name is not for `gauge`.
+  void show_gauges(const std::string& name, const std::string& help,
+                   const std::vector<std::pair<Labels, double>>& values);
+
   // For gauges whose value depends on the time of asking ("seconds since..."): the function sets
   // them. It must be quick and must not wait. The hook may outlive the registry.
   ScrapeHook before_scrape(std::function<void()> function);

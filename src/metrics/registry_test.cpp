@@ -52,6 +52,27 @@ TEST(Registry, TextIsSortedWhateverTheOrderOfAsking) {
   EXPECT_LT(text.find("m{pool=\"c\"}"), text.find("\nz 0"));
 }
 
+TEST(Registry, GaugesThatAreShownTogetherGoTogether) {
+  Registry registry;
+  registry.show_gauges("health", "Of targets.",
+                       {{{{"ip", "10.0.0.1"}}, 0}, {{{"ip", "10.0.0.2"}}, 1}});
+  EXPECT_EQ(registry.text(),
+            "# HELP health Of targets.\n"
+            "# TYPE health gauge\n"
+            "health{ip=\"10.0.0.1\"} 0\n"
+            "health{ip=\"10.0.0.2\"} 1\n");
+  registry.show_gauges("health", "Of targets.", {{{{"ip", "10.0.0.2"}}, 2}});
+  EXPECT_THAT(registry.text(), HasSubstr("health{ip=\"10.0.0.2\"} 2\n"));
+  EXPECT_THAT(registry.text(), Not(HasSubstr("10.0.0.1")));
+
+  std::vector<std::pair<Labels, double>> many;
+  for (std::size_t i = 0; i < kMaxSeries + 10; ++i)
+    many.emplace_back(Labels{{"ip", std::to_string(i)}}, 1);
+  registry.show_gauges("health", "Of targets.", many);
+  EXPECT_THAT(registry.text(), HasSubstr("health{ip=\"0\"} 1\n"));
+  EXPECT_THAT(registry.text(), Not(HasSubstr(fmt::format("ip=\"{}\"", kMaxSeries))));
+}
+
 TEST(Registry, GaugesGoBothWays) {
   Registry registry;
   Gauge& depth = registry.gauge("depth", "Keys that wait.");

@@ -7,6 +7,9 @@ namespace berth::model {
 namespace {
 
 constexpr std::array<std::string_view, 4> kProviders{"edge", "tencent", "aws", "gcp"};
+// Providers that people may put where a region belongs.
+constexpr std::array<std::string_view, 5> kNoRegions{"tencent", "tencentcloud", "aws", "gcp",
+                                                     "azure"};
 constexpr std::string_view kArn = "arn:aws:elasticloadbalancing:";
 constexpr std::string_view kEdge = "edge:";
 
@@ -90,7 +93,10 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
   const std::string_view id = text.substr(colon + 1);
   if (colon == 0 || id.empty() || id.find(':') != std::string_view::npos)
     return bad_reference(text, "is not region:id");
-  return LoadBalancerRef{defaults.provider, std::string(text.substr(0, colon)), std::string(id)};
+  const std::string_view region = text.substr(0, colon);
+  if (std::ranges::find(kNoRegions, region) != kNoRegions.end())
+    return bad_reference(text, "begins with a provider, which is written for edge alone");
+  return LoadBalancerRef{defaults.provider, std::string(region), std::string(id)};
 }
 
 std::string to_string(const LoadBalancerRef& ref) {

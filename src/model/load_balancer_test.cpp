@@ -31,7 +31,7 @@ TEST(LoadBalancerRef, TheReferenceDecidesAboutTheProvider) {
 
 TEST(LoadBalancerRef, WhatIsNoReferenceIsQuoted) {
   for (const std::string_view bad : {"", "edge:", ":lb-1", "a:", "a:b:c", "lb-1,lb-2", "lb 1",
-                                     "arn:aws:elasticloadbalancing:x"}) {
+                                     "azure:lb-1", "arn:aws:elasticloadbalancing:x"}) {
     const auto ref = parse_load_balancer(bad, kNanjing);
     ASSERT_FALSE(ref) << bad;
     EXPECT_EQ(ref.error().code, Code::invalid);

@@ -1,5 +1,6 @@
 #include "report/cluster.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
@@ -78,6 +79,18 @@ Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
   if (!secret) return pass(secret);
   view.ca_bundle = wire::string_at(*secret, "/data/ca-bundle.crt");
   return view;
+}
+
+std::string opened_elsewhere(const ClusterView& view, const api::PortBindingItem& entry) {
+  const auto& lbs = entry.pool_item_load_balancers;
+  if (lbs.empty() || lbs.front().ips.empty()) return {};
+  for (const api::LoadBalancer& balancer : view.balancers) {
+    const api::LoadBalancerStatus& status = balancer.status;
+    const bool moved = status.low_port_offset > 0 && entry.start_port < status.low_port_limit;
+    if (moved && std::ranges::find(status.vips, lbs.front().ips.front()) != status.vips.end())
+      return fmt::format(" (open at {})", entry.start_port + status.low_port_offset);
+  }
+  return {};
 }
 
 std::string age(Duration span) {

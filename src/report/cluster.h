@@ -31,6 +31,10 @@ struct ClusterView {
 Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
                                  const std::string& ns);
 
+// " (open at 61080)" for a low port that its load balancer may not open and opens elsewhere; else
+// empty.
+std::string opened_elsewhere(const ClusterView& view, const api::PortBindingItem& entry);
+
 // "3 s", "5 min", "2 h", "4 d".
 std::string age(Duration span);
 

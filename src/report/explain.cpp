@@ -7,7 +7,9 @@
 #include "admission/pod_patch.h"
 #include "admission/port_wishes.h"
 #include "claims/exhausted.h"
+#include "controllers/install/plan.h"
 #include "controllers/portpool/pool_plan.h"
+#include "report/teller.h"
 
 namespace berth::report {
 namespace {
@@ -17,81 +19,31 @@ using admission::has_annotation;
 using wire::Array;
 using wire::Value;
 
-constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
-
-std::string name_of(const Value& object) {
-  return fmt::format("{} {}", wire::string_at(object, "/kind"),
-                     wire::string_at(object, "/metadata/name"));
-}
-
-// One telling. A step that is bad or has to be waited for ends it: what follows depends on it.
-class Teller {
+class PoolTeller : private Teller {
  public:
-  explicit Teller(const ExplainView& view) : view_(view) {
-    out_.object = fmt::format("{} {}", view.kind, view.key.to_string());
-    if (view.pod.is_object()) {
-      asking_ = &view.pod;
-    } else if (const Value* pods = wire::find(view.workload, "/spec/template")) {
-      asking_ = pods;
-    }
-  }
+  PoolTeller(const ExplainView& view, Explanation& out) : Teller(view, out) {}
 
-  Explanation tell() {
+  void tell() {
     if (has_ports()) {
       (void)(pod_lives() && controller_runs() && ports_lead_there() && said_so());
     } else {
-      (void)(asks() && namespace_allows() && annotation_reads() && webhook_is_there() &&
-             controller_runs() && pools_have_room() && was_asked());
+      (void)(asks() && namespace_allows() && annotation_reads() && is_hooked() &&
+             controller_runs() && pools_have_room() && was_asked("ports"));
     }
-    return std::move(out_);
   }
 
  private:
-  bool good(std::string what) {
-    out_.steps.push_back({Verdict::good, std::move(what), {}});
-    return true;
-  }
-  bool bad(std::string what, std::string fix) {
-    out_.steps.push_back({Verdict::bad, std::move(what), std::move(fix)});
-    return false;
-  }
-  bool wait(std::string what) {
-    out_.steps.push_back({Verdict::wait, std::move(what), {}});
-    return false;
-  }
-
   bool has_ports() const {
     return view_.pod.is_object() && has_annotation(view_.pod, api::kPoolBindingsAnnotation);
   }
 
-  // The annotation that asks, in the right place.
   bool asks() {
-    if (!asking_) return bad(view_.kind + " has no template of Pods", "ask about another object");
-    const bool on_template =
-        view_.workload.is_object() && wire::find(view_.workload, "/spec/template") &&
-        has_annotation(*wire::find(view_.workload, "/spec/template"), api::kPortPoolsAnnotation);
-    if (has_annotation(*asking_, api::kPortPoolsAnnotation)) {
-      if (annotation_of(*asking_, api::kPortPoolsAnnotation) == "false")
-        return bad(fmt::format("annotation {} is \"false\": no ports are given",
-                               api::kPortPoolsAnnotation),
-                   "set it to \"true\"");
-      return good("asks for ports of a pool");
+    if (asking_ && annotation_of(*asking_, api::kPortPoolsAnnotation) == "false") {
+      return bad(
+          fmt::format("annotation {} is \"false\": no ports are given", api::kPortPoolsAnnotation),
+          "set it to \"true\"");
     }
-    if (view_.workload.is_object() && has_annotation(view_.workload, api::kPortPoolsAnnotation) &&
-        !on_template)
-      return bad(fmt::format("annotation {} is on {} itself, not on its template",
-                             api::kPortPoolsAnnotation, name_of(view_.workload)),
-                 "put it, and ports.portpools..., into spec.template.metadata.annotations");
-    if (on_template)
-      return bad(fmt::format("the Pod is older than the annotation in the template of {}",
-                             name_of(view_.workload)),
-                 "delete the Pod: the one that comes in its place has it");
-    return bad(
-        fmt::format("annotation {} is missing: nobody asked for ports", api::kPortPoolsAnnotation),
-        view_.workload.is_object()
-            ? fmt::format("add it to spec.template.metadata.annotations of {}",
-                          name_of(view_.workload))
-            : std::string("create the Pod with it"));
+    return is_asked(api::kPortPoolsAnnotation, "ports of a pool", "ports.portpools...");
   }
 
   bool namespace_allows() {
@@ -118,31 +70,9 @@ class Teller {
                             wishes_.ports.size() == 1 ? "" : "s"));
   }
 
-  bool webhook_is_there() {
-    const Array* hooks = wire::array_at(view_.cluster.webhooks, "/webhooks");
-    const Value* found = nullptr;
-    for (std::size_t i = 0; hooks && i < hooks->size(); ++i) {
-      if (wire::string_at((*hooks)[i], "/name") == kPodPortsHook) found = &(*hooks)[i];
-    }
-    if (!found)
-      return bad("the webhook configuration is missing: Pods are created without their ports",
-                 "start the controller: it installs it");
-    const std::string_view bundle = wire::string_at(*found, "/clientConfig/caBundle");
-    if (!view_.cluster.ca_bundle.empty() && bundle != view_.cluster.ca_bundle)
-      return bad("the webhook configuration has another caBundle than the controller's certificate",
-                 "start the controller: it puts it right; see that nothing else writes it");
-    return good("the webhook is installed");
-  }
-
-  bool controller_runs() {
-    const Leader leader = leader_of(view_.cluster);
-    if (leader.alive) return good(fmt::format("the controller runs: {}", leader.holder));
-    return bad(
-        leader.holder.empty()
-            ? fmt::format("no controller leads: lease {}/berth has no holder", view_.cluster.ns)
-            : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
-                          age(leader.since)),
-        "see the Pods of the controller and their logs");
+  bool is_hooked() {
+    return webhook_is_there(controllers::install::kPodPortsHook,
+                            "Pods are created without their ports");
   }
 
   const api::PortPool* pool_of(const kube::ObjectKey& key) const {
@@ -153,11 +83,9 @@ class Teller {
 
   bool pools_have_room() {
     for (const admission::PortWish& wish : wishes_.ports) {
-      const std::string name = wish.slot.pool.to_string();
       const api::PortPool* const pool = pool_of(wish.slot.pool);
-      if (!pool)
-        return bad(fmt::format("there is no PortPool {}", name),
-                   "create it, or name another: NAME, or NAME.NAMESPACE for one elsewhere");
+      if (const auto misfit = claims::misfit(pool, wish.slot))
+        return bad(misfit->message, misfit->hint);
       if (!has_room(*pool, wish)) return false;
     }
     return good("the pools have free ports");
@@ -196,17 +124,6 @@ class Teller {
                "see kubectl describe portpool, and berth status for its load balancers");
   }
 
-  // Nothing stands in the way; what happened so far?
-  bool was_asked() {
-    if (view_.pod.is_object())
-      return bad("the Pod has no ports: it was created before all of this was so",
-                 "delete the Pod: the one that comes in its place gets its ports");
-    if (!view_.failures.empty())
-      return bad(fmt::format("the last Pod was refused: {}", view_.failures.back()),
-                 "if the reason is gone, its next try succeeds by itself");
-    return wait("no Pod has been created yet");
-  }
-
   bool pod_lives() {
     const std::string_view phase = wire::string_at(view_.pod, "/status/phase");
     if (phase == "Succeeded" || phase == "Failed")
@@ -236,7 +153,8 @@ class Teller {
   }
 
   bool leads(const api::PortBindingItem& entry) {
-    const std::string port = fmt::format("{} {}", entry.protocol, api::public_address(entry));
+    const std::string port = fmt::format("{} {}{}", entry.protocol, api::public_address(entry),
+                                         opened_elsewhere(view_.cluster, entry));
     const api::Listener* const lock = lock_of(entry);
     if (!lock)
       return bad(fmt::format("{}: its Listener is gone", port),
@@ -288,11 +206,19 @@ class Teller {
     return wait("every port leads to the Pod; its status annotation follows");
   }
 
-  const ExplainView& view_;
-  const Value* asking_ = nullptr;  // the Pod, or the template
   admission::PortWishes wishes_;
-  Explanation out_;
 };
+
+bool speaks_of_pools(const ExplainView& view) {
+  const auto says = [](const Value* object) {
+    if (!object || !object->is_object()) return false;
+    if (has_annotation(*object, api::kPoolBindingsAnnotation)) return true;
+    return has_annotation(*object, api::kPortPoolsAnnotation) &&
+           annotation_of(*object, api::kPortPoolsAnnotation) != "false";
+  };
+  return says(&view.pod) || says(&view.workload) ||
+         says(wire::find(view.workload, "/spec/template"));
+}
 
 std::string_view to_word(Verdict verdict) {
   switch (verdict) {
@@ -310,7 +236,13 @@ bool Explanation::ready() const {
          std::ranges::all_of(steps, [](const Step& step) { return step.verdict == Verdict::good; });
 }
 
-Explanation explain(const ExplainView& view) { return Teller(view).tell(); }
+Explanation explain(const ExplainView& view) {
+  Explanation out{.object = fmt::format("{} {}", view.kind, view.key.to_string())};
+  const bool of_host_ports = speaks_of_host_ports(view);
+  if (speaks_of_pools(view) || !of_host_ports) PoolTeller(view, out).tell();
+  if (of_host_ports) tell_host_ports(view, out);
+  return out;
+}
 
 std::string to_text(const Explanation& explanation) {
   std::string out = explanation.object + "\n";

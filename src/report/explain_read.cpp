@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "admission/pod_patch.h"
+#include "api/host_ports.h"
 #include "api/pod_ports.h"
 #include "report/explain.h"
 
@@ -65,7 +66,11 @@ bool is_controlled_by(const Value& object, const Value& owner) {
   return by && wire::string_at(*by, "/uid") == wire::string_at(owner, "/metadata/uid");
 }
 
+// Those of a pool when it asks for any, else its host ports.
 bool has_its_ports(const Value& pod) {
+  if (!admission::has_annotation(pod, api::kPortPoolsAnnotation) &&
+      admission::label_of(pod, api::kHostPortLabel) == "true")
+    return !wire::string_at(pod, "/status/hostIP").empty();
   return admission::annotation_of(pod, api::kBindStatusAnnotation) == api::kReady;
 }
 

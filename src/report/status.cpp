@@ -102,6 +102,8 @@ class Maker {
         .vips = balancer.status.vips,
         .quota = balancer.status.listener_quota,
         .used = balancer.status.listeners_used,
+        .low_port_limit = balancer.status.low_port_offset > 0 ? balancer.status.low_port_limit : 0,
+        .low_port_offset = balancer.status.low_port_offset,
         .last_error = balancer.status.last_error};
     if (!balancer.status.dns_name.empty()) line.vips.push_back(balancer.status.dns_name);
     if (!line.last_error.empty()) problem("load balancer {}: {}", line.name, line.last_error);
@@ -170,6 +172,17 @@ std::string joined(const std::vector<std::string>& list) {
   return out;
 }
 
+// An unprivileged edge cannot open what a pool may have: people must know where to connect.
+std::string low_ports(const std::vector<BalancerLine>& lines) {
+  std::string out;
+  for (const BalancerLine& line : lines) {
+    if (line.low_port_limit == 0) continue;
+    out += fmt::format("{}: ports below {} are open {} higher: connect to {} for 80\n", line.name,
+                       line.low_port_limit, line.low_port_offset, 80 + line.low_port_offset);
+  }
+  return out.empty() ? out : out + '\n';
+}
+
 std::string open_table(const char* heading, const std::vector<OpenLine>& lines) {
   std::vector<std::vector<std::string>> rows{{heading, "SINCE", "WHY"}};
   for (const OpenLine& line : lines) {
@@ -232,6 +245,7 @@ std::string to_text(const Status& status) {
                          line.quota > 0 ? std::to_string(line.quota) : "?", line.last_error});
   }
   out += columns(balancers);
+  out += low_ports(status.balancers);
   out += open_table("NOT READY", status.bindings);
   out += open_table("NOT SYNCED", status.listeners);
   std::string claims;
@@ -260,6 +274,8 @@ Value to_json(const Status& status) {
                                {"vips", Array(line.vips.begin(), line.vips.end())},
                                {"quota", line.quota},
                                {"used", line.used},
+                               {"lowPortLimit", line.low_port_limit},
+                               {"lowPortOffset", line.low_port_offset},
                                {"lastError", line.last_error}});
   }
   Object claims;

@@ -29,6 +29,9 @@ struct BalancerLine {
   std::vector<std::string> vips{};
   std::int64_t quota = 0;  // 0: not known
   std::int64_t used = 0;
+  // Ports below the limit are open so much higher; 0: all are open where they are.
+  std::int64_t low_port_limit = 0;
+  std::int64_t low_port_offset = 0;
   std::string last_error{};
 };
 

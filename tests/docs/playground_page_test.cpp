@@ -31,24 +31,50 @@ struct Step {
   std::string command;
   std::vector<std::string> output{};  // lines; "..." stands for anything
   int line = 0;
+
+  // A command that is shown to be refused must fail, all others must not.
+  bool is_refused() const {
+    return std::ranges::any_of(output, [](const std::string& text) {
+      return text.find("Error from server") != std::string::npos ||
+             text.find(" is invalid:") != std::string::npos || text.starts_with("  no    ");
+    });
+  }
+};
+
+// A ```yaml block that begins with `# NAME.yaml` is a file of that name.
+struct Sheet {
+  std::string name;
+  std::string text{};
+  int line = 0;
+};
+
+struct Page {
+  std::vector<Step> steps{};
+  std::vector<Sheet> sheets{};
 };
 
 // Lines after `$ ` in ```console blocks are commands; those that follow are their output.
-std::vector<Step> steps_of(const std::string& page) {
-  std::vector<Step> steps;
+Page read_page(const std::string& page) {
+  Page out;
   std::istringstream in(page);
   std::string text;
-  bool inside = false;
+  std::string block;  // the language of the one that we are in
   for (int line = 1; std::getline(in, text); ++line) {
     if (text.starts_with("```")) {
-      inside = text == "```console";
-    } else if (inside && text.starts_with("$ ")) {
-      steps.push_back({.command = text.substr(2), .line = line});
-    } else if (inside && !steps.empty()) {
-      steps.back().output.push_back(text);
+      block = text.substr(3);
+      if (block == "yaml") out.sheets.push_back({.name = {}, .line = line});
+    } else if (block == "console" && text.starts_with("$ ")) {
+      out.steps.push_back({.command = text.substr(2), .line = line});
+    } else if (block == "console" && !out.steps.empty()) {
+      out.steps.back().output.push_back(text);
+    } else if (block == "yaml") {
+      Sheet& sheet = out.sheets.back();
+      if (sheet.text.empty() && text.starts_with("# ") && text.ends_with(".yaml"))
+        sheet.name = text.substr(2);
+      sheet.text += text + "\n";
     }
   }
-  return steps;
+  return out;
 }
 
 // Runs of blanks count as one: columns are as wide as their widest entry.
@@ -104,6 +130,8 @@ class PlaygroundPage : public ::testing::TestWithParam<std::string> {
     dir_.emplace(std::move(*dir));
     fs::create_directory_symlink(fs::absolute(source_ / "examples"), dir_->path() / "examples");
     fs::create_directory(dir_->path() / "home");
+    fs::create_directory(dir_->path() / "build");
+    fs::create_symlink(BERTH_PROGRAM, dir_->path() / "build/berth");
   }
 
   std::vector<std::string> environment() const {
@@ -137,8 +165,8 @@ class PlaygroundPage : public ::testing::TestWithParam<std::string> {
     for (std::size_t i = 0; i < steps.size(); ++i) {
       const std::string file = (dir_->path() / fmt::format("step-{}", i)).string();
       script +=
-          fmt::format("{{ {}\n}} > '{}' 2>&1; rc=$?; echo $rc > '{}.rc'; [ $rc = 0 ] || exit 1\n",
-                      steps[i].command, file, file);
+          fmt::format("{{ {}\n}} > '{}' 2>&1; rc=$?; echo $rc > '{}.rc'; [ $rc {} 0 ] || exit 1\n",
+                      steps[i].command, file, file, steps[i].is_refused() ? "!=" : "=");
     }
     return script;
   }
@@ -152,7 +180,17 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   const std::string name = "docs/" + GetParam();
   const auto page = read_file((source_ / name).string(), kMaxPage);
   ASSERT_TRUE(page) << page.error().to_string();
-  std::vector<Step> steps = steps_of(*page);
+  auto [steps, sheets] = read_page(*page);
+  for (const Sheet& sheet : sheets) {
+    if (sheet.name.empty()) continue;
+    std::ofstream(dir_->path() / sheet.name) << sheet.text;
+    EXPECT_TRUE(std::ranges::any_of(steps,
+                                    [&](const Step& step) {
+                                      return step.command.find("-f " + sheet.name) !=
+                                             std::string::npos;
+                                    }))
+        << name << ":" << sheet.line << ": nobody applies " << sheet.name;
+  }
   ASSERT_GT(steps.size(), 5u);
   ASSERT_EQ(steps.front().command, "make run");
   steps.erase(steps.begin());
@@ -165,7 +203,7 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const fs::path file = dir_->path() / fmt::format("step-{}", i);
     const std::string printed = slurp(file);
-    ASSERT_EQ(slurp(file.string() + ".rc"), "0\n")
+    ASSERT_EQ(slurp(file.string() + ".rc") != "0\n", steps[i].is_refused())
         << name << ":" << steps[i].line << ": " << steps[i].command << "\n"
         << printed << shell.err;
     const std::string missing = missing_line(steps[i], printed);
@@ -192,6 +230,14 @@ TEST(Demo, PlaysThroughAndSaysSo) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
 }
 
+TEST(PortPoolsPage, EveryObjectIsApplied) {
+  const char* source = std::getenv("BERTH_SOURCE_DIR");
+  const Page page = read_page(slurp(fs::path(source ? source : ".") / "docs/port-pools.md"));
+  EXPECT_GT(page.sheets.size(), 3u);
+  for (const Sheet& sheet : page.sheets)
+    EXPECT_FALSE(sheet.name.empty()) << "docs/port-pools.md:" << sheet.line << ": has no file name";
+}
+
 TEST(HostPortsPage, ShowsTheExampleAsItIs) {
   const char* source = std::getenv("BERTH_SOURCE_DIR");
   const fs::path folder = source ? source : ".";
@@ -201,7 +247,8 @@ TEST(HostPortsPage, ShowsTheExampleAsItIs) {
   EXPECT_NE(slurp(folder / "examples/host-ports.yaml").find(shown), std::string::npos) << shown;
 }
 
-INSTANTIATE_TEST_SUITE_P(Docs, PlaygroundPage, ::testing::Values("playground.md", "host-ports.md"),
+INSTANTIATE_TEST_SUITE_P(Docs, PlaygroundPage,
+                         ::testing::Values("playground.md", "host-ports.md", "port-pools.md"),
                          [](const auto& page) {
                            std::string name = page.param.substr(0, page.param.find('.'));
                            std::ranges::replace(name, '-', '_');

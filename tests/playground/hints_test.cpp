@@ -87,5 +87,43 @@ TEST_F(Hints, ATemplateThatAsksInANamespaceWithoutTheLabel) {
   EXPECT_THAT(apply(yaml), HasSubstr("Deployment default/lobby asks for ports of a pool"));
 }
 
+TEST_F(Hints, APoolThatAsksForWhatNobodyDoes) {
+  const std::string said = apply(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: rooms, namespace: default}
+spec:
+  allocatePolicy: avg
+  poolItems:
+  - itemName: item1
+    loadBalancerIDs: [lb-1]
+    startPort: 31000
+    endPort: 31010
+    uptimeCheck: {enabled: true, nodes: [a]}
+)");
+  EXPECT_THAT(said, HasSubstr("Warning: PortPool default/rooms: spec.poolItems[0].uptimeCheck: is "
+                              "kept and not acted on: no dial test is made"));
+  EXPECT_THAT(said, HasSubstr("Warning: PortPool default/rooms: spec.allocatePolicy: 'avg'"));
+}
+
+TEST_F(Hints, APodThatAsksForWhatItHardlyMeans) {
+  create(example("first-room.yaml"));
+  const std::string said = apply(R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: odd
+  namespace: games
+  annotations:
+    portpools.networkextension.bkbcs.tencent.com: "true"
+    ports.portpools.networkextension.bkbcs.tencent.com: "rooms TCP 8000;rooms TCP 8000;rooms TCP 9000"
+spec:
+  containers: [{name: a, image: i, ports: [{containerPort: 8000}, {containerPort: 9000, protocol: UDP}]}]
+)");
+  EXPECT_THAT(said, HasSubstr("Warning: TCP port 8000 is asked for more than once"));
+  EXPECT_THAT(said, HasSubstr("Warning: TCP is asked for at port 9000, which containers declare "
+                              "for another protocol"));
+}
+
 }  // namespace
 }  // namespace berth

@@ -104,6 +104,83 @@ TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {
   EXPECT_GE(value_of(R"(bkbcs_ingressctrl_webhook_pod_create{allow="false"})"), 1);
 }
 
+constexpr std::string_view kCheckedRooms = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: games, labels: {bcs-ingress-controller-inject: "true"}}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: checked, namespace: games}
+spec:
+  listenerAttribute:
+    healthCheck: {enabled: true, intervalTime: 1, timeout: 1, healthNum: 1, unHealthNum: 1}
+  poolItems: [{itemName: item1, loadBalancerIDs: [lb-7], startPort: 31000, endPort: 31005}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: well
+  namespace: games
+  annotations:
+    portpools.networkextension.bkbcs.tencent.com: "true"
+    ports.portpools.networkextension.bkbcs.tencent.com: "checked TCP 8000"
+spec:
+  containers: [{name: a, image: i, ports: [{containerPort: 8000}]}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: deaf
+  namespace: games
+  annotations:
+    portpools.networkextension.bkbcs.tencent.com: "true"
+    ports.portpools.networkextension.bkbcs.tencent.com: "checked TCP 9000"
+spec:
+  containers: [{name: a, image: i, ports: [{containerPort: 9000, protocol: UDP}]}]
+)";
+
+TEST_F(Metrics, TheHealthOfTargetsIsShownWhileTheyAreThere) {
+  create(kCheckedRooms);
+  room_is_ready("games/well");
+  room_is_ready("games/deaf");
+  // Of the Pod, with the labels that dashboards know.
+  const auto series_of = [&](const std::string& pod, int port) {
+    std::string id;
+    int number = 0;
+    const auto room = get(kube::types::kPod, "games", pod);
+    const std::string ip(wire::string_at(room, "/status/podIP"));
+    for (const wire::Value& listener : list(api::listener_kind().type, "games")) {
+      if (wire::string_at(listener, "/spec/targetGroup/backends/0/IP") != ip) continue;
+      id = wire::string_at(listener, "/status/listenerID");
+      number = static_cast<int>(wire::int_at(listener, "/spec/port").value_or(0));
+    }
+    return fmt::format(
+        R"(cloudloadbalance_backendhealth_backend_status{{host="",lbid="lb-7",listenerid="{}",)"
+        R"(namespace="games",path="",port="{}",protocol="TCP",rsip="{}",rsport="{}"}})",
+        id, number, ip, port);
+  };
+  const std::string well = series_of("well", 8000);
+  const std::string deaf = series_of("deaf", 9000);
+  EXPECT_TRUE(eventually([&] { return value_of(well) == 1; })) << well << metrics();
+  EXPECT_TRUE(eventually([&] { return value_of(deaf) == 0; })) << deaf << metrics();
+  // Gone with its target, not left at a value that would alarm somebody.
+  ASSERT_TRUE(play_->client().remove(context_, kube::types::kPod, {"games", "deaf"}));
+  EXPECT_TRUE(eventually([&] { return value_of(deaf) == -1; }));
+  EXPECT_EQ(value_of(well), 1);
+  EXPECT_THAT(metrics(), HasSubstr("# TYPE bkbcs_ingressctrl_portbinding_conflict gauge"));
+  EXPECT_THAT(metrics(), ::testing::Not(HasSubstr("bkbcs_ingressctrl_portbinding_conflict{")));
+}
+
+TEST_F(Metrics, WithoutAHealthCheckNothingIsKnown) {
+  create(example("rooms.yaml"));
+  room_is_ready("play/room-0");
+  const std::string text = metrics();
+  const std::size_t at = text.find("cloudloadbalance_backendhealth_backend_status{");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_THAT(text.substr(at, text.find('\n', at) - at), ::testing::EndsWith(" 2"));
+}
+
 TEST_F(Metrics, APoolThatIsGoneIsShownWithoutPorts) {
   create(example("first-room.yaml"));
   room_is_ready("games/room-0");

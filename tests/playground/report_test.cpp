@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include "api/host_ports.h"
+#include "api/load_balancer.h"
+#include "edge/echo_server.h"
 #include "report/explain.h"
 #include "report/status.h"
 #include "world.h"
@@ -160,6 +163,11 @@ TEST_F(Report, WhyAWorkloadHasNoPodsIsNamed) {
       << explained("deployment/lobby", "games");
   EXPECT_THAT(explained("deployment/lobby", "games"), HasSubstr("by games/lobby-"));
 
+  create(workload("ReplicaSet", "games", "", asking_for("rooms/item9 TCP 8000")));
+  EXPECT_TRUE(comes_to_say("replicaset/lobby", "games",
+                           "PortPool games/rooms has no item 'item9'; its items are: item1 (TCP)"))
+      << explained("replicaset/lobby", "games");
+
   ExplainView view = view_of("deployment/lobby", "games");
   view.cluster.webhooks = nullptr;
   EXPECT_THAT(last(report::explain(view)), HasSubstr("webhook configuration is missing"));
@@ -169,6 +177,155 @@ TEST_F(Report, WhyAWorkloadHasNoPodsIsNamed) {
   view = view_of("deployment/lobby", "games");
   view.cluster.pools.clear();
   EXPECT_THAT(last(report::explain(view)), HasSubstr("there is no PortPool games/rooms"));
+}
+
+constexpr std::string_view kLowPool = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: web, labels: {bcs-ingress-controller-inject: "true"}}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: low, namespace: web}
+spec:
+  poolItems: [{itemName: item1, loadBalancerIDs: ["edge:web"], startPort: 80, endPort: 90}]
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: site
+  namespace: web
+  annotations:
+    portpools.networkextension.bkbcs.tencent.com: "true"
+    ports.portpools.networkextension.bkbcs.tencent.com: "low TCP_UDP 8000"
+spec:
+  containers:
+  - {name: a, image: i, ports: [{containerPort: 8000}, {containerPort: 8000, protocol: UDP}]}
+)";
+
+// As in a process without the right to open ports below 1024.
+TEST_F(Report, ALowPortIsReachedWhereEverybodyIsToldThatItIsOpen) {
+  start({.low_ports = edge::LowPorts{.limit = 1024, .offset = 61'000}});
+  create(kLowPool);
+  const auto room = play_->wait_for_room(context_.within(60s), "web/site");
+  ASSERT_TRUE(room) << room.error().to_string();
+
+  // The Pod and its players speak of port 80.
+  EXPECT_TRUE(room->address.ends_with(":80")) << room->address;
+  const wire::Value pod = get(kube::types::kPod, "web", "site");
+  EXPECT_TRUE(wire::string_at(pod, "/spec/containers/0/env/0/value").ends_with(":80"));
+  // Where it is open is said by the table, by both reports and by the LoadBalancer.
+  const auto overview = play_->overview(context_.within(10s));
+  ASSERT_TRUE(overview);
+  EXPECT_THAT(playground::to_table(*overview), HasSubstr(":80 (open at 61080) TCP,UDP"));
+  EXPECT_THAT(to_text(status()),
+              HasSubstr("edge:web: ports below 1024 are open 61000 higher: connect to 61080 for "
+                        "80"));
+  EXPECT_THAT(to_text(report::explain(view_of("pod/site", "web"))),
+              HasSubstr(":80 (open at 61080)"));
+  const wire::Value balancer = get(api::load_balancer_kind().type, "", "edge.web");
+  EXPECT_EQ(wire::int_at(balancer, "/status/lowPortLimit"), 1024);
+  EXPECT_EQ(wire::int_at(balancer, "/status/lowPortOffset"), 61'000);
+  // And that is true.
+  const model::Target open{std::string(wire::string_at(balancer, "/status/vips/0")), 61'080};
+  EXPECT_EQ(edge::ask_over_tcp(open, "ahoy\n", 10'000).value_or(""), "this is web/site\nahoy\n");
+  EXPECT_EQ(edge::ask_over_udp(open, "ahoy\n", 10'000).value_or(""), "ahoy\n");
+}
+
+std::string asking_for_host_ports(const std::string& ports, const std::string& value = "true") {
+  return fmt::format(R"(randhostport.webhook.bkbcs.tencent.com: "{}", )"
+                     R"(ports.randhostport.webhook.bkbcs.tencent.com: "{}")",
+                     value, ports);
+}
+
+TEST_F(Report, HostPortsAreExplainedStepByStep) {
+  create(example("host-ports.yaml"));
+  ASSERT_TRUE(eventually([&] {
+    return report::explain(view_of("deployment/relay", "default")).ready();
+  })) << to_text(report::explain(view_of("deployment/relay", "default")));
+  const ExplainView sound = view_of("deployment/relay", "default");
+  ASSERT_TRUE(sound.pod.is_object());
+  const std::string told = to_text(report::explain(sound));
+  EXPECT_THAT(told, HasSubstr("was given host ports when it was created"));
+  EXPECT_THAT(told, HasSubstr("of container port 8080: variable, label and anti-affinity"));
+  EXPECT_THAT(told, HasSubstr("of container port 8081: variable, label and anti-affinity"));
+  EXPECT_THAT(told, HasSubstr("is reached at 127.0.0.1:2"));
+  EXPECT_THAT(told, ::testing::Not(HasSubstr("pool")));
+
+  ExplainView unlabelled = sound;
+  wire::Object& labels = wire::find(unlabelled.pod, "/metadata/labels")->get_object();
+  std::string port_label;
+  for (const auto& label : labels)
+    if (std::isdigit(static_cast<unsigned char>(label.key()[0]))) port_label = label.key();
+  labels.erase(port_label);
+  EXPECT_THAT(last(report::explain(unlabelled)), HasSubstr("label " + port_label + " is gone"));
+  EXPECT_THAT(last(report::explain(unlabelled)), HasSubstr("kubectl label pod relay-"));
+
+  ExplainView apart = sound;
+  wire::find(apart.pod, "/spec")->get_object().erase("affinity");
+  EXPECT_THAT(last(report::explain(apart)), HasSubstr("anti-affinity to others"));
+
+  ExplainView elsewhere = sound;
+  wire::find(elsewhere.cluster.webhooks, "/metadata/annotations/berth.dev~1host-ports")
+      ->emplace_string() = "40000-40001";
+  EXPECT_THAT(to_text(report::explain(elsewhere)), HasSubstr("the range is 40000-40001 by now"));
+
+  ExplainView crowded = sound;
+  wire::find(crowded.pod, "/spec")->get_object().erase("nodeName");
+  wire::find(crowded.pod, "/status")->get_object()["conditions"] = wire::Array{
+      wire::Object{{"type", "PodScheduled"},
+                   {"status", "False"},
+                   {"message",
+                    "0/1 nodes are available: 1 node(s) didn't have free ports for the requested "
+                    "pod ports."}}};
+  EXPECT_THAT(last(report::explain(crowded)), HasSubstr("no node has all of its ports free"));
+  EXPECT_THAT(last(report::explain(crowded)), HasSubstr("gets other ports"));
+}
+
+TEST_F(Report, WhyThereAreNoHostPortsIsNamed) {
+  create(workload("StatefulSet", "default", asking_for_host_ports("8000"), ""));
+  EXPECT_TRUE(comes_to_say("statefulset/lobby", "default", "not on its template"))
+      << explained("statefulset/lobby", "default");
+  create(workload("Deployment", "default", "", asking_for_host_ports("8000", "yes")));
+  EXPECT_TRUE(comes_to_say("deployment/lobby", "default", "is \"yes\": only \"true\" asks"))
+      << explained("deployment/lobby", "default");
+
+  create(workload("ReplicaSet", "default", "", asking_for_host_ports("http")));
+  EXPECT_TRUE(comes_to_say("replicaset/lobby", "default",
+                           "'http' is neither name nor number of a container's port"))
+      << explained("replicaset/lobby", "default");
+  EXPECT_THAT(explained("replicaset/lobby", "default"),
+              HasSubstr("add it to spec.containers[].ports"));
+
+  // A range that is too small for one Pod.
+  ExplainView view = view_of("replicaset/lobby", "default");
+  wire::Object& annotations =
+      wire::find(view.workload, "/spec/template/metadata/annotations")->get_object();
+  annotations[api::kHostPortPortsAnnotation] = "8000";
+  EXPECT_THAT(to_text(report::explain(view)), HasSubstr("the range 20000-29999 has enough ports"));
+  wire::find(view.cluster.webhooks, "/metadata/annotations/berth.dev~1host-ports")
+      ->emplace_string() = "20000-20000";
+  *wire::find(view.workload, "/spec/template/spec/containers/0/ports") =
+      wire::Array{wire::Object{{"containerPort", 8000}}, wire::Object{{"containerPort", 8001}}};
+  annotations[api::kHostPortPortsAnnotation] = "8000,8001";
+  EXPECT_THAT(last(report::explain(view)),
+              HasSubstr("asks for 2 host ports, the range 20000-20000 has 1"));
+  EXPECT_THAT(last(report::explain(view)), HasSubstr("--host-ports"));
+
+  wire::find(view.workload, "/spec/template/spec")->get_object()["hostNetwork"] = true;
+  EXPECT_THAT(last(report::explain(view)), HasSubstr("spec.hostNetwork: is true"));
+}
+
+TEST_F(Report, APodMayAskForBothKindsOfPorts) {
+  create(example("first-room.yaml"));
+  create(workload("Deployment", "games", "",
+                  asking_for("rooms TCP 8000/hostport") + ", " + asking_for_host_ports("8000")));
+  EXPECT_TRUE(eventually([&] {
+    return report::explain(view_of("deployment/lobby", "games")).ready();
+  })) << to_text(report::explain(view_of("deployment/lobby", "games")));
+  const std::string told = to_text(report::explain(view_of("deployment/lobby", "games")));
+  EXPECT_THAT(told, HasSubstr("leads to the Pod"));
+  EXPECT_THAT(told, HasSubstr("is reached at 127.0.0.1:2"));
 }
 
 TEST_F(Report, WhoIsNotThereIsSaidToBeMissing) {

@@ -2,7 +2,6 @@
 
 #include <boost/json.hpp>
 
-#include "api/host_ports.h"
 #include "api/kind.h"
 #include "api/listener.h"
 #include "api/pod_ports.h"
@@ -17,8 +16,6 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
-constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
-constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
 constexpr std::string_view kTemplateHintHook = "template-hint.berth.dev";
 constexpr std::string_view kNamespaceHintHook = "namespace-hint.berth.dev";
@@ -260,9 +257,12 @@ std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& 
                                                    template_hint_hook(settings, ca_bundle),
                                                    namespace_hint_hook(settings, ca_bundle)})});
   // Host ports first: a pool's port may lead to one of them.
-  out.push_back(
-      {mutating, webhook_configuration(mutating, Array{host_ports_hook(settings, ca_bundle),
-                                                       pod_ports_hook(settings, ca_bundle)})});
+  Value pods = webhook_configuration(
+      mutating, Array{host_ports_hook(settings, ca_bundle), pod_ports_hook(settings, ca_bundle)});
+  const model::PortRange& range = settings.host_ports;
+  pods.as_object()["metadata"].as_object()["annotations"] =
+      Object{{kHostPortsAnnotation, fmt::format("{}-{}", range.first, range.last)}};
+  out.push_back({mutating, std::move(pods)});
   return out;
 }
 

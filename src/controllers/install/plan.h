@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "api/host_ports.h"
 #include "kube/client/resource.h"
 #include "wire/value.h"
 
@@ -28,6 +29,7 @@ struct OurUser {
 struct Settings {
   WebhookAddress webhooks;
   OurUser identity;
+  model::PortRange host_ports = api::kDefaultHostPorts;
 };
 
 struct Wanted {
@@ -39,6 +41,14 @@ struct Wanted {
 
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kManagedBy = "berth";
+
+// On the configuration of the webhooks: the range of random host ports, "20000-29999". For people
+// and for `berth explain`.
+inline constexpr std::string_view kHostPortsAnnotation = "berth.dev/host-ports";
+
+// Webhooks that give ports to Pods, by their names in the configuration.
+inline constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
+inline constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 
 // Names in our namespace: of the lease of the leader, and of the Secret of the webhooks'
 // certificate.

@@ -1,0 +1,99 @@
+// What a PortPool asks for that nobody does: the part of port_pool.h that people read as warnings.
+#include <algorithm>
+
+#include "api/port_pool.h"
+#include "wire/value.h"
+
+namespace berth::api {
+namespace {
+
+// A dial test that is switched off asks for nothing.
+bool is_dialled(const Json& uptime_check) {
+  if (!uptime_check.text) return false;
+  const Result<wire::Value> value = wire::parse_json(*uptime_check.text);
+  return value && wire::bool_at(*value, "/enabled").value_or(true);
+}
+
+class Warnings {
+ public:
+  explicit Warnings(const PortPool& pool) : object_("PortPool " + pool.meta.key().to_string()) {
+    look_at_policy(pool.spec.allocate_policy);
+    for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i)
+      look_at_item(pool.spec.pool_items[i], fmt::format("spec.poolItems[{}]", i));
+    if (pool.spec.listener_attribute) look_at_attribute(*pool.spec.listener_attribute);
+  }
+  std::vector<std::string> take() && { return std::move(out_); }
+
+ private:
+  void warn(std::string_view field, std::string_view what) {
+    out_.push_back(fmt::format("{}: {}: {}", object_, field, what));
+  }
+
+  void look_at_policy(const std::string& policy) {
+    if (policy.empty() || policy == kDefaultPolicy || policy == kAveragePolicy) return;
+    warn("spec.allocatePolicy",
+         fmt::format("'{}' is neither {} nor {}: items are used in their order", policy,
+                     kDefaultPolicy, kAveragePolicy));
+  }
+
+  void look_at_item(const PortPoolItem& item, const std::string& path) {
+    // What separates words of the annotation.
+    if (item.item_name.find_first_of(" \t./;") != std::string::npos) {
+      warn(path + ".itemName",
+           fmt::format("'{}' has a blank, '.', '/' or ';': Pods cannot name this item as POOL/ITEM",
+                       item.item_name));
+    }
+    const std::int64_t rest = (item.end_port - item.start_port) -
+                              slot_count(item) * std::max<std::int64_t>(item.segment_length, 1);
+    if (rest > 0) {
+      warn(path + ".endPort",
+           fmt::format("[{}, {}) in segments of {}: the last {} ports are not used",
+                       item.start_port, item.end_port, item.segment_length, rest));
+    }
+    if (item.certificate)
+      warn(path + ".certificate", "is kept and not used: TCP and UDP are carried as they are");
+    if (is_dialled(item.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
+  }
+
+  void look_at_attribute(const ListenerAttribute& attribute) {
+    const std::string path = "spec.listenerAttribute";
+    const std::string& policy = attribute.lb_policy;
+    if (!policy.empty() && policy != "WRR" && policy != "LEAST_CONN" && policy != "IP_HASH") {
+      warn(path + ".lbPolicy",
+           fmt::format("'{}' is none of WRR, LEAST_CONN, IP_HASH: WRR is used", policy));
+    }
+    if (is_dialled(attribute.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
+    std::string unused;
+    const auto note = [&](bool given, std::string_view name) {
+      if (given) unused += fmt::format("{}{}", unused.empty() ? "" : ", ", name);
+    };
+    note(attribute.session_type == "QUIC_CID", "sessionType QUIC_CID");
+    note(attribute.sni_switch != 0, "sniSwitch");
+    note(attribute.keep_alive_enable != 0, "keepAliveEnable");
+    note(attribute.backend_insecure, "backendInsecure");
+    note(attribute.max_rate != 0, "maxRate");
+    note(!attribute.aws_attributes.empty(), "awsAttributes");
+    note(attribute.priority != 0, "priority");
+    if (attribute.health_check) {
+      const ListenerHealthCheck& check = *attribute.health_check;
+      note(check.http_code != 0, "healthCheck.httpCode");
+      note(!check.health_check_protocol.empty() && check.health_check_protocol != "TCP",
+           "healthCheck.healthCheckProtocol");
+      note(!check.http_code_values.empty(), "healthCheck.httpCodeValues");
+      note(!check.http_check_path.empty(), "healthCheck.httpCheckPath");
+      note(!check.http_check_method.empty(), "healthCheck.httpCheckMethod");
+    }
+    if (!unused.empty()) warn(path, fmt::format("kept and not acted on: {}", unused));
+  }
+
+  static constexpr std::string_view kNoDialTest = "is kept and not acted on: no dial test is made";
+
+  const std::string object_;
+  std::vector<std::string> out_;
+};
+
+}  // namespace
+
+std::vector<std::string> warnings_about(const PortPool& pool) { return Warnings(pool).take(); }
+
+}  // namespace berth::api

@@ -1,0 +1,101 @@
+#include "report/teller.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "admission/pod_patch.h"
+
+namespace berth::report {
+namespace {
+
+using admission::has_annotation;
+using wire::Array;
+using wire::Value;
+
+// "Deployment lobby"
+std::string name_of(const Value& object) {
+  return fmt::format("{} {}", wire::string_at(object, "/kind"),
+                     wire::string_at(object, "/metadata/name"));
+}
+
+}  // namespace
+
+Teller::Teller(const ExplainView& view, Explanation& out) : view_(view), out_(out) {
+  if (view.pod.is_object()) {
+    asking_ = &view.pod;
+  } else if (const Value* pods = wire::find(view.workload, "/spec/template")) {
+    asking_ = pods;
+  }
+}
+
+bool Teller::tell(Step step) {
+  const bool go_on = step.verdict == Verdict::good;
+  const bool told = std::ranges::any_of(
+      out_.steps, [&](const Step& one) { return one.what == step.what && one.fix == step.fix; });
+  if (!told) out_.steps.push_back(std::move(step));
+  return go_on;
+}
+
+bool Teller::is_asked(std::string_view annotation, std::string_view what, std::string_view others) {
+  if (!asking_) return bad(view_.kind + " has no template of Pods", "ask about another object");
+  if (has_annotation(*asking_, annotation)) return good(fmt::format("asks for {}", what));
+  const Value* const pods = wire::find(view_.workload, "/spec/template");
+  if (pods && has_annotation(*pods, annotation)) {
+    return bad(fmt::format("the Pod is older than the annotation in the template of {}",
+                           name_of(view_.workload)),
+               "delete the Pod: the one that comes in its place has it");
+  }
+  if (view_.workload.is_object() && has_annotation(view_.workload, annotation)) {
+    return bad(fmt::format("annotation {} is on {} itself, not on its template", annotation,
+                           name_of(view_.workload)),
+               fmt::format("put it, and {}, into spec.template.metadata.annotations", others));
+  }
+  return bad(fmt::format("annotation {} is missing: nobody asked for ports", annotation),
+             view_.workload.is_object()
+                 ? fmt::format("add it to spec.template.metadata.annotations of {}",
+                               name_of(view_.workload))
+                 : std::string("create the Pod with it"));
+}
+
+bool Teller::webhook_is_there(std::string_view hook, std::string_view consequence) {
+  const Array* hooks = wire::array_at(view_.cluster.webhooks, "/webhooks");
+  const Value* found = nullptr;
+  for (std::size_t i = 0; hooks && i < hooks->size(); ++i) {
+    if (wire::string_at((*hooks)[i], "/name") == hook) found = &(*hooks)[i];
+  }
+  if (!found) {
+    return bad(fmt::format("the webhook configuration is missing: {}", consequence),
+               "start the controller: it installs it");
+  }
+  const std::string_view bundle = wire::string_at(*found, "/clientConfig/caBundle");
+  if (!view_.cluster.ca_bundle.empty() && bundle != view_.cluster.ca_bundle) {
+    return bad("the webhook configuration has another caBundle than the controller's certificate",
+               "start the controller: it puts it right; see that nothing else writes it");
+  }
+  return good("the webhook is installed");
+}
+
+bool Teller::controller_runs() {
+  const Leader leader = leader_of(view_.cluster);
+  if (leader.alive) return good(fmt::format("the controller runs: {}", leader.holder));
+  return bad(
+      leader.holder.empty()
+          ? fmt::format("no controller leads: lease {}/berth has no holder", view_.cluster.ns)
+          : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
+                        age(leader.since)),
+      "see the Pods of the controller and their logs");
+}
+
+bool Teller::was_asked(std::string_view what) {
+  if (view_.pod.is_object()) {
+    return bad(fmt::format("the Pod has no {}: it was created before all of this was so", what),
+               "delete the Pod: the one that comes in its place gets them");
+  }
+  if (!view_.failures.empty()) {
+    return bad(fmt::format("the last Pod was refused: {}", view_.failures.back()),
+               "if the reason is gone, its next try succeeds by itself");
+  }
+  return wait("no Pod has been created yet");
+}
+
+}  // namespace berth::report

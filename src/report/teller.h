@@ -1,0 +1,46 @@
+// Teller: what the tellings of `berth explain` have in common. A step that is bad or has to be
+// waited for ends a telling, because what follows depends on it; so steps return whether to go on.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "report/explain.h"
+
+namespace berth::report {
+
+class Teller {
+ protected:
+  // A step that was told before, by another telling into the same explanation, is not told again.
+  Teller(const ExplainView& view, Explanation& out);
+
+  bool good(std::string what) { return tell({Verdict::good, std::move(what), {}}); }
+  bool bad(std::string what, std::string fix) {
+    return tell({Verdict::bad, std::move(what), std::move(fix)});
+  }
+  bool wait(std::string what) { return tell({Verdict::wait, std::move(what), {}}); }
+
+  // The annotation is where each Pod asks for itself; else where it is instead, and what to do.
+  // `what` is asked for with it ("ports of a pool"), `others` go with it.
+  bool is_asked(std::string_view annotation, std::string_view what, std::string_view others);
+  // `consequence`: of its absence.
+  bool webhook_is_there(std::string_view hook, std::string_view consequence);
+  bool controller_runs();
+  // Nothing stands in the way; what happened so far? `what` the Pod lacks.
+  bool was_asked(std::string_view what);
+
+  const ExplainView& view_;
+  const wire::Value* asking_ = nullptr;  // the Pod, or the template; null: neither
+
+ private:
+  bool tell(Step step);
+
+  Explanation& out_;
+};
+
+// Into `out`: why a Pod has or has not its random host ports.
+void tell_host_ports(const ExplainView& view, Explanation& out);
+// Whether the Pod, its template or the workload says anything about them.
+bool speaks_of_host_ports(const ExplainView& view);
+
+}  // namespace berth::report
