@@ -140,20 +140,24 @@ void Desk::settle_for(Duration span) {
   next_audit_ = std::min(next_audit_, settle_until_);
 }
 
-// One that was made and leads nowhere since long is not among them: its last caller has waited.
+// A listener that is as its caller believes has no call under way: those that had none to wait for
+// are marked as not applied before.
 void Desk::note_in_doubt() {
   for (const StandingWish& standing : office_.catalog(lb_).wishes) {
     const Wish& wish = standing.wish;
-    if (wish.known_id.empty()) continue;
+    if (wish.known_id.empty() || !wish.spec) continue;
     const lb::KnownListener* const known = known_.by_id(wish.known_id);
-    const bool led = known && !known->spec.targets.empty();
-    const bool leads = wish.spec && !wish.spec->targets.empty();
-    if (led || leads || !standing.applied) in_doubt_.insert(standing.key);
+    if (standing.applied && known && known->spec.targets == wish.spec->targets) continue;
+    // What is wished now is at best the same again. If that is nothing, it was something before.
+    in_doubt_[standing.key] =
+        wish.spec->targets.empty() ? std::nullopt : std::optional(wish.spec->targets);
   }
 }
 
-bool Desk::must_rest(const OpenWish& wish) const {
-  return wish.wish.spec && wish.wish.spec->targets.empty() && in_doubt_.contains(wish.key);
+bool Desk::may_be_undone(const OpenWish& wish) const {
+  const auto it = in_doubt_.find(wish.key);
+  if (it == in_doubt_.end() || !wish.wish.spec) return false;
+  return !it->second || *it->second != wish.wish.spec->targets;
 }
 
 void Desk::list_failed(const Error& error) {

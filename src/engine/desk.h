@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -44,8 +43,9 @@ class Desk {
   void list_failed(const Error& error);
   void load_balancer_gone(const Error& error);
   void settle_for(Duration span);
+  using Targets = std::vector<model::WeightedTarget>;
   void note_in_doubt();
-  bool must_rest(const OpenWish& wish) const;
+  bool may_be_undone(const OpenWish& wish) const;
   Instant next_due();
 
   // desk_audit.cpp: comparing with what the caller believes.
@@ -100,9 +100,10 @@ class Desk {
   Instant listed_at_ = Instant::min();
   std::uint64_t fence_ = 0;
   Instant settle_until_ = Instant::min();
-  // Listeners whose targets a call may still change that nobody waits for any more. While settling,
-  // none of them is said to lead nowhere: whoever hears that gives the port away.
-  std::set<WishKey> in_doubt_;
+  // Listeners whose targets may still be changed by a call that nobody waits for any more, with
+  // what it may set without harm; nothing: not known. While settling, another state of theirs is
+  // not called done: whoever hears that a port leads nowhere gives it away.
+  std::map<WishKey, std::optional<Targets>> in_doubt_;
   Instant next_audit_ = kNever;
   // Since which list nobody was seen to wish them, by id.
   std::map<std::string, Instant> leftovers_;

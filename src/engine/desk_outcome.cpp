@@ -59,7 +59,7 @@ void Desk::failed(OpenWish& wish, const Error& error) {
       // It may still take effect.
       if (error.code == Code::timeout) {
         settle_for(office_.options.settle);
-        in_doubt_.insert(wish.key);
+        if (wish.wish.spec) in_doubt_[wish.key] = wish.wish.spec->targets;
       }
       break;
     case Treatment::again: break;

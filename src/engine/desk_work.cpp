@@ -91,7 +91,7 @@ std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan)
 void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
-      if (settling() && must_rest(*wish)) {
+      if (settling() && may_be_undone(*wish)) {
         wish->not_before = settle_until_;  // the audit of that moment looks first
         wish = nullptr;
       } else if (wish->touched && settling()) {

@@ -376,16 +376,21 @@ TEST_F(EngineTest, ThatAPortLeadsNowhereIsSaidWhenNoCallOfADeadProcessCanLandAny
   EXPECT_FALSE(led);
 }
 
-TEST_F(EngineTest, APortThatNobodyUsedBeforeIsSaidToLeadNowhereAtOnce) {
+TEST_F(EngineTest, APortThatWasNotBeingChangedIsSaidToLeadNowhereAtOnceAfterARestart) {
   start();
-  want("games/a", wish_for(30000));
-  run_until_applied();
-  const Instant made = kernel_.now();
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
+  kernel_.crash(process_);
+  running_.reset();
+  running_ = std::make_unique<EngineProcess>(
+      kernel_.start_process("berth-2"), provider_, cluster_,
+      EngineOptions{.name_prefix = std::string(kPrefix)}, [] { return true; }, 7);
+  running_->engine().audit(kLb);
+  pass(1s);
+  const Instant begun = kernel_.now();
   want("games/a", wish_for(30000));
   run_until_applied();
-  EXPECT_LT(kernel_.now() - made, 1s);
+  EXPECT_LT(kernel_.now() - begun, 1s);
 }
 
 TEST_F(EngineTest, AProviderThatDoesNotKeepWhatItConfirmsIsToldAndNotHammered) {
