@@ -62,7 +62,13 @@ Array change_patch(const api::Listener& listener, const ListenerChange& change) 
   if (change.spec) {
     patch.push_back(test("/spec", api::encode(listener.spec)));
     patch.push_back(put("/spec", api::encode(*change.spec)));
-    patch.push_back(put(annotation_pointer(kAppliedAnnotation), ""));
+    const std::string applied = annotation_pointer(kAppliedAnnotation);
+    const std::string still = still_applied(listener, *change.spec);
+    // The spec may have been another one meanwhile, and be this one again.
+    if (!still.empty())
+      patch.push_back(
+          test(applied, Value(kube::get(listener.meta.annotations, kAppliedAnnotation))));
+    patch.push_back(put(applied, Value(still)));
     patch.push_back(put("/status/status", Value(api::kNotSynced)));
   }
   if (change.source) put_source(listener, *change.source, patch);

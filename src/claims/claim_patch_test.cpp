@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "claims/test_support.h"
 #include "wire/patch.h"
 
 namespace berth::claims {
@@ -43,6 +44,56 @@ TEST(ClaimPatch, IsRefusedWhenTheSlotIsBeingRemoved) {
 TEST(ClaimPatch, IsUndoneOnlyWhereItTookEffect) {
   EXPECT_EQ(claim_on(patched(listener("mine"), claim_patch("mine", "")).value()), "");
   EXPECT_FALSE(patched(listener(""), claim_patch("mine", "")));
+}
+
+// A Listener that leads to a Pod, as it was applied.
+api::Listener reached() {
+  return testing::applied(testing::leading_to(testing::lock_at({}), "10.0.0.1"));
+}
+api::ListenerSpec with_policy(api::ListenerSpec spec, std::string policy) {
+  spec.listener_attribute = api::ListenerAttribute{.lb_policy = std::move(policy)};
+  return spec;
+}
+// What the server has after the change.
+api::Listener changed(api::Listener listener, const api::ListenerSpec& spec) {
+  const Value patch = change_patch(listener, {.spec = spec});
+  const std::string path = "/metadata/annotations/" + wire::escape_pointer_step(kAppliedAnnotation);
+  for (const Value& operation : patch.as_array()) {
+    if (wire::string_at(operation, "/path") == path && wire::string_at(operation, "/op") == "add")
+      testing::put(listener.meta.annotations, kAppliedAnnotation,
+                   std::string(wire::string_at(operation, "/value")));
+  }
+  listener.spec = spec;
+  return listener;
+}
+
+TEST(ChangePatch, AttributesDoNotTakeAPortFromWhomItLeadsTo) {
+  const api::Listener now = changed(reached(), with_policy(reached().spec, "LEAST_CONN"));
+  EXPECT_FALSE(is_applied(now));
+  EXPECT_TRUE(are_targets_applied(now));
+  // Not even when the first change was never applied.
+  EXPECT_TRUE(are_targets_applied(changed(now, with_policy(now.spec, "IP_HASH"))));
+
+  const api::Listener free = testing::lock_at({});
+  EXPECT_TRUE(leads_nowhere(changed(free, with_policy(free.spec, "LEAST_CONN"))));
+}
+
+TEST(ChangePatch, OtherTargetsAreNotAppliedNorThoseFromBefore) {
+  api::ListenerSpec other = reached().spec;
+  other.target_group->backends.front().ip = "10.0.0.2";
+  const api::Listener now = changed(reached(), other);
+  EXPECT_FALSE(are_targets_applied(now));
+  const api::Listener back = changed(now, reached().spec);
+  EXPECT_FALSE(are_targets_applied(back)) << "somebody may be about to apply the other ones";
+  EXPECT_FALSE(leads_nowhere(changed(reached(), testing::lock_at({}).spec)));
+}
+
+TEST(ChangePatch, WhatIsKeptOfTheAnnotationIsTested) {
+  const Value patch = change_patch(reached(), {.spec = with_policy(reached().spec, "IP_HASH")});
+  const std::string text = wire::to_json(patch);
+  EXPECT_NE(text.find(R"({"op":"test","path":"/metadata/annotations/berth.dev~1applied")"),
+            std::string::npos)
+      << text;
 }
 
 }  // namespace

@@ -29,6 +29,29 @@ void add_part(Hash& hash, const T& part) {
   hash.add(part ? wire::to_json(api::encode(*part)) : std::string());
 }
 
+std::string_view applied_text(const api::Listener& listener) {
+  return kube::get(listener.meta.annotations, kAppliedAnnotation);
+}
+
+// Whom it leads to: "1f0c…-".
+std::string way_hash(const api::ListenerSpec& spec) {
+  Hash hash;
+  hash.add(spec.load_balancer_id).add(spec.protocol).add(spec.port).add(spec.end_port);
+  if (spec.target_group) {
+    for (const api::ListenerBackend& backend : spec.target_group->backends)
+      hash.add(backend.ip).add(backend.port).add(backend.weight);
+  }
+  for (const api::ListenerRule& rule : spec.rules) hash.add(wire::to_json(api::encode(rule)));
+  return hash.text() + "-";
+}
+
+std::string manner_hash(const api::ListenerSpec& spec) {
+  Hash hash;
+  add_part(hash, spec.listener_attribute);
+  add_part(hash, spec.certificate);
+  return hash.text();
+}
+
 }  // namespace
 
 void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults) {
@@ -93,22 +116,20 @@ std::optional<ledger::Claim> claim_of(const api::Listener& listener) {
   return claim ? std::move(*claim) : std::nullopt;
 }
 
-std::string spec_hash(const api::ListenerSpec& spec) {
-  Hash hash;
-  hash.add(spec.load_balancer_id).add(spec.protocol).add(spec.port).add(spec.end_port);
-  add_part(hash, spec.listener_attribute);
-  add_part(hash, spec.certificate);
-  if (spec.target_group) {
-    for (const api::ListenerBackend& backend : spec.target_group->backends)
-      hash.add(backend.ip).add(backend.port).add(backend.weight);
-  }
-  for (const api::ListenerRule& rule : spec.rules) hash.add(wire::to_json(api::encode(rule)));
-  return hash.text();
+std::string spec_hash(const api::ListenerSpec& spec) { return way_hash(spec) + manner_hash(spec); }
+
+std::string still_applied(const api::Listener& listener, const api::ListenerSpec& next) {
+  const std::string way = way_hash(next);
+  const bool same = way == way_hash(listener.spec) && are_targets_applied(listener);
+  return same ? way : std::string();
 }
 
 bool is_applied(const api::Listener& listener) {
-  const std::string_view applied = kube::get(listener.meta.annotations, kAppliedAnnotation);
-  return !applied.empty() && applied == spec_hash(listener.spec);
+  return applied_text(listener) == spec_hash(listener.spec);
+}
+
+bool are_targets_applied(const api::Listener& listener) {
+  return applied_text(listener).starts_with(way_hash(listener.spec));
 }
 
 bool has_targets(const api::ListenerSpec& spec) {
@@ -116,7 +137,7 @@ bool has_targets(const api::ListenerSpec& spec) {
 }
 
 bool leads_nowhere(const api::Listener& listener) {
-  return !has_targets(listener.spec) && is_applied(listener);
+  return !has_targets(listener.spec) && are_targets_applied(listener);
 }
 
 }  // namespace berth::claims

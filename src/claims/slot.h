@@ -22,7 +22,8 @@ using ListenerPtr = ListenerStore::Ptr;
 
 // The item of the pool; ours, because upstream hides it in the key of a label.
 inline constexpr std::string_view kItemAnnotation = "berth.dev/pool-item";
-// Hash of the spec that the load balancer was last seen to have.
+// Hash of the spec that the load balancer was last seen to have, in two parts: whom it leads to,
+// and how ("1f…-9a…"). What changes is emptied in the same write.
 inline constexpr std::string_view kAppliedAnnotation = "berth.dev/applied";
 inline constexpr std::string_view kPoolOwner = "PortPool";
 
@@ -53,7 +54,12 @@ std::optional<ledger::Claim> claim_of(const api::Listener& listener);
 
 // A hash of what the load balancer must look like: writes that change nothing there have the same.
 std::string spec_hash(const api::ListenerSpec& spec);
+// What stays of the annotation when the spec becomes the other one. A change of attributes does not
+// take a port away from whom it leads to.
+std::string still_applied(const api::Listener& listener, const api::ListenerSpec& next);
 bool is_applied(const api::Listener& listener);
+// The load balancer leads to the targets of the spec, whatever its attributes.
+bool are_targets_applied(const api::Listener& listener);
 bool has_targets(const api::ListenerSpec& spec);
 // The load balancer has confirmed that nobody is reached through it.
 bool leads_nowhere(const api::Listener& listener);

@@ -340,5 +340,20 @@ TEST(BindingFarewell, ABindingThatWaitsForAFinalizerOfOthersIsCleanedOnce) {
   EXPECT_THAT(room.look().binding_events, IsEmpty());
 }
 
+TEST(BindingFarewell, WhoeverDeletesThePortBindingOfAGonePodGivesUpItsKeptPorts) {
+  Room room = ready_room({entry(30000)}, "24h");
+  room.lose_pod();
+  room.step();
+  room.confirm();
+  room.step();
+  ASSERT_EQ(room.claim().state, SlotState::kept);
+  EXPECT_TRUE(is_idle(room.look()));
+
+  room.object->as_object()["metadata"].as_object()["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  room.step();
+  EXPECT_EQ(room.claim().state, SlotState::quarantined) << "players may still know it";
+  EXPECT_EQ(room.status(), "gone");
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

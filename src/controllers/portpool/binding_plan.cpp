@@ -38,6 +38,8 @@ class Planner {
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
     for (const HeldSlot& slot : view_.lost) plan_lost(slot);
+    // The new one has no claim that would bring us back.
+    if (view_.misses_lock) look_again(kCatchUp);
     plan_object();
     if (has_living_pod() && !view_.pod->meta.deleting) plan_note();
     return std::move(plan_);
@@ -137,10 +139,18 @@ class Planner {
 
   void plan_waiting(const HeldSlot& slot) {
     if (leads_somewhere(slot)) return drain(slot, ledger::gone_astray(slot.claim, view_.now));
-    if (view_.now < slot.claim.until) look_again(slot.claim.until - view_.now);
+    const bool waits = view_.now < slot.claim.until && !is_given_up(slot);
+    if (waits) look_again(slot.claim.until - view_.now);
     // Otherwise a Listener is being changed in another way: it brings us back.
-    if (view_.now < slot.claim.until || !rests(slot)) return note_cleaning(slot.claim);
+    if (waits || !rests(slot)) return note_cleaning(slot.claim);
     give_away(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
+  }
+
+  // Whoever deletes the PortBinding of a Pod that is gone does not want its ports kept: a person,
+  // or the end of the namespace.
+  bool is_given_up(const HeldSlot& slot) const {
+    return slot.claim.state == SlotState::kept && !has_living_pod() && view_.binding &&
+           view_.binding->meta.deleting;
   }
 
   void drain(const HeldSlot& slot, const ledger::Claim& claim) {
@@ -209,7 +219,7 @@ class Planner {
   bool is_ready() const { return !told_.empty() && ready_.size() == told_.size(); }
 
   void plan_object() {
-    const bool wanted = has_living_pod() && own_ > 0;
+    const bool wanted = has_living_pod() && (own_ > 0 || has_lost_all());
     if (!wanted) return plan_farewell();
     if (!view_.binding) {
       plan_.create_binding = new_binding(*view_.pod, told_, view_.now);
@@ -228,6 +238,12 @@ class Planner {
     plan_.binding_status = status_patch(*view_.binding, told_, ready_);
     if (is_ready() && view_.binding->status.status != api::kReady)
       plan_.binding_events.push_back(binding_is_ready(*view_.binding, told_));
+  }
+
+  // Its PortBinding says so, and does not go on saying Ready.
+  bool has_lost_all() const {
+    return view_.binding && !told_.empty() && (view_.misses_lock || lost_) &&
+           kube::get(view_.binding->meta.annotations, kPodUidAnnotation) == view_.pod->meta.uid;
   }
 
   // The Pod is gone or has ended.

@@ -36,6 +36,8 @@ struct BindingView {
   std::vector<HeldSlot> slots{};
   // Slots that the Pod was told of and that no claim of its own holds: their locks.
   std::vector<HeldSlot> lost{};
+  // It was told of a slot whose lock is not there: somebody removed it, and its pool makes another.
+  bool misses_lock = false;
   std::shared_ptr<const api::PortBinding> binding{};
   // How the Pod's items stand in their pools now; null: not known.
   std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};

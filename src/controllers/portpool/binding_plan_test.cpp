@@ -315,5 +315,22 @@ TEST_F(LostClaim, WhenThePortIsFreeAgainEverythingIsRight) {
       << "also without a gate: the condition says that it was lost";
 }
 
+// `kubectl delete listener`: its pool makes another one, which has no claim.
+TEST(BindingPlan, APodWhoseListenerWasDeletedHasItsPortAgainFromTheNewOne) {
+  Room room;
+  room.make_ready();
+  const api::Listener listener = room.listeners["demo-tcp-30000"];
+  room.listeners.clear();
+  const BindingPlan without = room.step();
+  EXPECT_EQ(without.look_again, seconds{1}) << "nothing else brings it back";
+  EXPECT_EQ(room.status(), "NotReady");
+  EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
+
+  room.listeners["demo-tcp-30000"] = claims::testing::lock_at({});
+  room.make_ready();
+  EXPECT_EQ(room.target(), "10.0.0.1:8000 w10");
+  EXPECT_EQ(room.status(), "Ready");
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -64,8 +64,12 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
 }
 
 void BindingController::watch() {
-  controller_.watch(caches_.pods, [](const auto& change, const auto& emit) {
-    if (has_ports(change.object())) emit(change.object().meta.key());
+  controller_.watch(caches_.pods, [this](const auto& change, const auto& emit) {
+    const ObjectKey key = change.object().meta.key();
+    // Somebody may have taken off what says so.
+    if (has_ports(change.object()) ||
+        !caches_.listeners.by_index(claims::kPodIndex, key.to_string()).empty())
+      emit(key);
   });
   controller_.watch(caches_.bindings,
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
@@ -155,7 +159,10 @@ void BindingController::add_lost(BindingView& view) const {
   if (!told) return;
   for (const api::PortBindingItem& entry : *told) {
     const auto lock = lock_of(entry, caches_.listeners, options_.defaults);
-    if (!lock) continue;
+    if (!lock) {
+      view.misses_lock = true;
+      continue;
+    }
     const bool held = std::ranges::any_of(view.slots, [&](const HeldSlot& slot) {
       return slot.lock->meta.key() == lock->meta.key();
     });

@@ -41,7 +41,7 @@ api::ListenerSpec spec_for(const api::ListenerSpec& spec, const kube::Pod& pod,
 
 bool leads_to(const api::Listener& listener, const kube::Pod& pod,
               const api::PortBindingItem& entry) {
-  return claims::has_targets(listener.spec) && claims::is_applied(listener) &&
+  return claims::has_targets(listener.spec) && claims::are_targets_applied(listener) &&
          spec_for(listener.spec, pod, entry) == listener.spec;
 }
 

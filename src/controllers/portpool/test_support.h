@@ -165,7 +165,15 @@ class Room {
         out.lost.push_back(std::move(slot));
       }
     }
+    const bool asks = pod && !pod->finished();
+    for (const api::PortBindingItem& told : told_)
+      out.misses_lock = out.misses_lock || (asks && !listeners.contains(lock_of(told)));
     return out;
+  }
+  static std::string lock_of(const api::PortBindingItem& told) {
+    return fmt::format("{}-tcp-{}",
+                       told.load_balancer_ids.front().substr(std::string_view("edge:").size()),
+                       told.start_port);
   }
   bool is_tied(const ledger::Claim& claim) const {
     if (claim.token.empty() || claim.ns != "games") return false;
@@ -179,8 +187,9 @@ class Room {
       if (one.change.claim)
         put(listener.meta.annotations, ledger::kClaimAnnotation, *one.change.claim);
       if (!one.change.spec) continue;
+      const std::string applied = claims::still_applied(listener, *one.change.spec);
       listener.spec = *one.change.spec;
-      put(listener.meta.annotations, claims::kAppliedAnnotation, "");
+      put(listener.meta.annotations, claims::kAppliedAnnotation, applied);
     }
     if (plan.create_binding) {
       object = plan.create_binding;
