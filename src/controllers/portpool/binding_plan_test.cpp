@@ -17,7 +17,6 @@ using testing::entry;
 using ::testing::HasSubstr;
 using testing::is_idle;
 using ::testing::IsEmpty;
-using testing::kNow;
 using testing::put;
 using testing::reasons;
 using testing::Room;

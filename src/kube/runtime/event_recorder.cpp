@@ -62,6 +62,7 @@ std::optional<EventNote> EventRecorder::next(const std::stop_token& stop) {
       }
     }
     (void)tasks_.wait(*queued_, kNever, stop);
+    (void)sleep_for(tasks_, kGather, stop);
   }
   return std::nullopt;
 }

@@ -22,6 +22,9 @@ class EventRecorder {
   // A few megabytes. A storm of Pods brings some events for each of them, faster than one task
   // writes.
   static constexpr std::size_t kMaxQueued = 8192;
+  // What is reported goes before the report: a lone Pod is Ready well within this, and the writes
+  // that make it so do not share the API server with their own events.
+  static constexpr Duration kGather = std::chrono::milliseconds{50};
   // As client-go has it.
   static constexpr int kMaxTries = 12;
   static constexpr Duration kRetryPause = std::chrono::seconds{10};
