@@ -22,8 +22,8 @@ class EventRecorder {
   // A few megabytes. A storm of Pods brings some events for each of them, faster than one task
   // writes.
   static constexpr std::size_t kMaxQueued = 8192;
-  // What is reported goes before the report: a Pod is Ready within this, and the writes that make
-  // it so do not share the API server with their own events.
+  // What is reported goes before the report: a lone Pod is Ready well within this, and the writes
+  // that make it so do not share the API server with their own events.
   static constexpr Duration kGather = std::chrono::milliseconds{50};
   // As client-go has it.
   static constexpr int kMaxTries = 12;
