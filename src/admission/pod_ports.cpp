@@ -20,6 +20,8 @@ using wire::Value;
 // shorter, because a pool that does not exist is the likelier reason.
 constexpr Duration kUnknownPoolWait = std::chrono::seconds{2};
 constexpr Duration kFillingPoolWait = std::chrono::seconds{6};
+// How long a pool may take to have its first ports.
+constexpr Duration kYoungPool = std::chrono::minutes{1};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
 
 // With generateName a Pod has no name yet.
@@ -105,6 +107,16 @@ bool has_addresses(const api::PortPoolItemStatus& item) {
          });
 }
 
+// An item that will have its ports, or its address, soon. One that takes longer has a problem.
+bool is_filling(const api::PortPool& pool, const std::string& item, WallTime now) {
+  if (now - pool.meta.created > kYoungPool) return false;
+  if (pool.status.pool_items.size() < pool.spec.pool_items.size()) return true;
+  return std::ranges::any_of(pool.status.pool_items, [&](const api::PortPoolItemStatus& one) {
+    const bool fits = item.empty() || one.item_name == item;
+    return fits && (one.status != api::kReady || !has_addresses(one));
+  });
+}
+
 void add_entries(const PortWish& wish, const claims::TakenSlot& slot,
                  const api::PortPoolItemStatus& item, std::vector<api::PortBindingItem>& out) {
   for (const model::Protocol protocol : wish.slot.protocols) {
@@ -161,18 +173,33 @@ Result<bool> PodPorts::was_answered_just_now(const Context& context,
 Result<PodPorts::Entries> PodPorts::take(const Context& context, const AdmissionRequest& request,
                                          const PortWishes& wishes, const ledger::Claim& claim) {
   const Instant begin = context.tasks.now();
-  for (;;) {
+  for (bool noted = false;;) {
     Result<Entries> entries = take_once(context, wishes, claim);
-    if (entries || entries.error().code != Code::exhausted) return entries;
-    if (!is_worth_waiting(wishes, context.tasks.now() - begin)) {
-      std::vector<kube::ObjectKey> pools;
-      for (const PortWish& wish : wishes.ports) pools.push_back(wish.slot.pool);
-      on_refused_(request.object, request.ns, pools);
-      return entries;
+    if (entries || entries.error().code != Code::exhausted || noted) return entries;
+    // Asking the server for all Listeners of a pool is not done at every look.
+    bool waited = false;
+    while (!has_room(wishes) && is_worth_waiting(context, wishes, context.tasks.now() - begin)) {
+      (void)sleep_for(context.tasks, kLookAgain, context.stop);
+      if (context.expired()) return entries;
+      waited = true;
     }
-    (void)sleep_for(context.tasks, kLookAgain, context.stop);
-    if (context.expired()) return entries;
+    if (waited && has_room(wishes)) continue;
+    std::vector<kube::ObjectKey> pools;
+    for (const PortWish& wish : wishes.ports) pools.push_back(wish.slot.pool);
+    on_refused_(request.object, request.ns, pools);
+    noted = true;
+    // Room that came before this was noted woke nobody.
+    if (!has_room(wishes)) return entries;
   }
+}
+
+bool PodPorts::has_room(const PortWishes& wishes) const {
+  return std::ranges::all_of(wishes.ports, [&](const PortWish& wish) {
+    const auto slot = claimer_.look(wish.slot);
+    const auto pool = pools_.get(wish.slot.pool);
+    const api::PortPoolItemStatus* const item = slot && pool ? item_of(*pool, slot->item) : nullptr;
+    return item && has_addresses(*item);
+  });
 }
 
 Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
@@ -240,11 +267,14 @@ Error PodPorts::reason(const AdmissionRequest& request, const PortWishes& wishes
   return error;
 }
 
-bool PodPorts::is_worth_waiting(const PortWishes& wishes, Duration waited) const {
+// Not for a pool that is merely full.
+bool PodPorts::is_worth_waiting(const Context& context, const PortWishes& wishes,
+                                Duration waited) const {
   return std::ranges::any_of(wishes.ports, [&](const PortWish& wish) {
     const auto pool = pools_.get(wish.slot.pool);
     if (!pool) return waited < kUnknownPoolWait;
-    return pool->status.status != api::kReady && waited < kFillingPoolWait;
+    return waited < kFillingPoolWait &&
+           is_filling(*pool, wish.slot.item, context.tasks.wall_time());
   });
 }
 

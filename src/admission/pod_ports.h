@@ -41,7 +41,9 @@ class PodPorts {
   Result<Entries> show(const PortWishes& wishes);
   Result<Entries> entries_for(const PortWishes& wishes,
                               const std::vector<claims::TakenSlot>& slots) const;
-  bool is_worth_waiting(const PortWishes& wishes, Duration waited) const;
+  // By what this replica's caches know.
+  bool has_room(const PortWishes& wishes) const;
+  bool is_worth_waiting(const Context& context, const PortWishes& wishes, Duration waited) const;
   // What the creator of the Pod is told: when a pool can never give what is asked for, that.
   Error reason(const kube::AdmissionRequest& request, const PortWishes& wishes, Error error) const;
   Result<bool> was_answered_just_now(const Context& context, const kube::AdmissionRequest& request,

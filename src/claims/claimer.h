@@ -73,6 +73,10 @@ class Claimer {
   // Undoes takings whose answer was never given.
   void give_back(const Context& context, const std::vector<TakenSlot>& taken);
 
+  // A slot that can be had, by what this replica knows.
+  std::optional<SlotChoice> look(const SlotRequest& request) const {
+    return index_.choose(request, 0);
+  }
   // Slots that a dry run may show; nothing is taken.
   Result<TakenSlot> peek(const SlotRequest& request);
 

@@ -164,10 +164,9 @@ void SlotIndex::settle_all(const kube::ObjectKey& pool) {
   const MutexLock lock(mu_);
   const auto it = pools_.find(pool);
   if (it == pools_.end()) return;
-  while (!it->second->reserved.empty()) {
-    const kube::ObjectKey one = *it->second->reserved.begin();
-    settle(*it->second, one);
-  }
+  it->second->reserved.clear();
+  for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, pool.to_string()))
+    note(*it->second, *listener, true);
 }
 
 void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,

@@ -52,8 +52,8 @@ class SlotIndex {
   std::optional<SlotChoice> reserve(const SlotRequest& request, std::uint32_t start);
   // The slot is what the caches say of it.
   void settle(const kube::ObjectKey& pool, const SlotChoice& choice);
-  // The same with all that are reserved, before it is said that none is left: a reservation is no
-  // claim.
+  // The same with all slots of the pool, before it is said that none is left: a reservation is no
+  // claim, and changes of the caches may still be on their way here.
   void settle_all(const kube::ObjectKey& pool);
   // Every item of the pool, by protocol. Empty: the pool is not known.
   std::vector<ItemUsage> usage_of(const kube::ObjectKey& pool) const;

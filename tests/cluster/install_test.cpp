@@ -125,9 +125,11 @@ spec:
                 HasSubstr("a range may only grow"));
     EXPECT_THAT(apply("startPort: 31000, endPort: 31002"),
                 HasSubstr("loadBalancerIDs: is required"));
-    EXPECT_EQ(apply("loadBalancerID: [lb-test3], startPort: 31000, endPort: 31004, external: room, "
-                    "uptimeCheck: {enabled: true, nodes: [a]}"),
-              "");
+    EXPECT_THAT(
+        apply("loadBalancerID: [lb-test3], startPort: 31000, endPort: 31004, external: room, "
+              "uptimeCheck: {enabled: true, nodes: [a]}"),
+        HasSubstr("uptimeCheck: is kept and not acted on"))
+        << "a warning, and no refusal";
     EXPECT_THAT(kubectl({"get", "portpool", "halls", "-n", "games", "-o", "yaml"}).out,
                 HasSubstr("uptimeCheck:\n      enabled: true\n      nodes:\n      - a"));
     must(kubectl({"delete", "portpool", "halls", "-n", "games", "--wait=false"}));

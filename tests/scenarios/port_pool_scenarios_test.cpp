@@ -125,8 +125,7 @@ TEST(PortPool, ASecondCreationOfANameTakesNothingFromItsPod) {
   ASSERT_TRUE(settled) << settled.error().to_string();
 }
 
-// As people do when something hangs: the finalizer is taken off by hand. From outside no time
-// passes between the two, as if no controller ran.
+// As people do when something hangs: the finalizer is taken off by hand.
 void force_off(world::Cluster& cluster, const std::string& path) {
   (void)cluster.ask("DELETE", path);
   (void)cluster.ask("PATCH", path,
@@ -150,6 +149,7 @@ TEST(PortPool, WhatAForcedRemovalLeavesBehindIsRemovedAndNothingElse) {
   const std::string all = kPools.substr(0, kPools.rfind('/')) + "/listeners";
   const auto listeners = house.cluster().list(all);
   ASSERT_TRUE(listeners);
+  provider.set_faults({.unavailable = 1});
   force_off(house.cluster(), kPools + "/halls");
   for (const Value& listener : *listeners) {
     if (wire::string_at(listener, "/spec/loadbalancerID") != "edge:demo")
@@ -157,7 +157,8 @@ TEST(PortPool, WhatAForcedRemovalLeavesBehindIsRemovedAndNothingElse) {
                 all + "/" + std::string(wire::string_at(listener, "/metadata/name")));
   }
   ASSERT_EQ(house.cluster().list(all)->size(), kRoomPorts);
-  ASSERT_EQ(provider.listeners(west).size(), 8u) << "and nobody saw it";
+  ASSERT_EQ(provider.listeners(west).size(), 8u) << "the provider could not be reached";
+  provider.set_faults({});
   ASSERT_TRUE(house.cluster().run_for(std::chrono::minutes{20}));
 
   std::vector<std::string> left;
@@ -166,6 +167,9 @@ TEST(PortPool, WhatAForcedRemovalLeavesBehindIsRemovedAndNothingElse) {
   EXPECT_THAT(left, testing::UnorderedElementsAre("berth-2_room", "theirs"));
   EXPECT_TRUE(provider.listeners(east).empty());
   EXPECT_EQ(provider.listeners(demo).size(), kRoomPorts) << "those of the other pool are in use";
+  const auto balancers = house.cluster().list("/apis/berth.dev/v1/loadbalancers");
+  ASSERT_TRUE(balancers);
+  EXPECT_EQ(balancers->size(), 1u) << "ports that were granted to the pool are free for others";
 }
 
 }  // namespace

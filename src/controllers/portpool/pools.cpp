@@ -90,6 +90,8 @@ void PoolController::watch(kube::WorkQueue& queue) {
 
 Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKey& key) {
   const auto pool = caches_.pools.get(key);
+  if (Result<> released = release_gone(context, key, pool ? pool->meta.uid : ""); !released)
+    return pass(released);
   if (!pool) return Requeue{};
   if (pool->meta.deleting) return let_go(context, *pool);
   if (!claims::has_our_finalizer(pool->meta)) {
@@ -160,6 +162,31 @@ Result<std::string> PoolController::ensure_grants(const Context& context, const 
     return granted.error().to_string();
   }
   return std::string();
+}
+
+// A pool whose finalizer somebody took off went without giving back its ports; one of the same name
+// may be there by now. Listeners of it that are left go first: they bring us back.
+Result<> PoolController::release_gone(const Context& context, const ObjectKey& key,
+                                      const std::string& uid) {
+  std::set<std::string> gone;
+  for (const auto& balancer : caches_.balancers.all()) {
+    for (const api::Grant& grant : balancer->spec.grants) {
+      const bool is_its = grant.owner_kind == claims::kPoolOwner &&
+                          grant.owner_namespace == key.ns && grant.owner_name == key.name;
+      if (is_its && grant.owner_uid != uid) gone.insert(grant.owner_uid);
+    }
+  }
+  if (gone.empty()) return {};
+  for (const ListenerPtr& listener :
+       caches_.listeners.by_index(claims::kPoolIndex, key.to_string())) {
+    for (const kube::OwnerReference& owner : listener->meta.owners) gone.erase(owner.uid);
+  }
+  for (const std::string& former : gone) {
+    Result<> released = grantor_.release(context, former, "");
+    if (!released && !was_overtaken(released.error())) return released;
+    if (!released) return fail(Code::unavailable, "grants of a former pool are not released yet");
+  }
+  return {};
 }
 
 Result<> PoolController::create_missing(const Context& context, const api::PortPool& pool,

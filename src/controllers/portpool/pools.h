@@ -36,6 +36,7 @@ class PoolController {
   // The problem of the item, empty when it owns its ports.
   Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
                                     const api::PortPoolItem& item);
+  Result<> release_gone(const Context& context, const kube::ObjectKey& key, const std::string& uid);
   Result<> create_missing(const Context& context, const api::PortPool& pool,
                           const std::vector<WantedListener>& missing);
   Result<> refresh_listeners(const Context& context, const std::vector<RefreshedListener>& list,
