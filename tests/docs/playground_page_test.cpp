@@ -199,7 +199,7 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
 
   const testing::CommandResult shell = testing::run(
       {.program = "/bin/bash", .args = {"-c", in_folder(script_of(steps))}, .env = environment()},
-      "", 240s);
+      "", 400s);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const fs::path file = dir_->path() / fmt::format("step-{}", i);
     const std::string printed = slurp(file);
