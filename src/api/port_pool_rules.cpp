@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/keys.h"
 #include "api/port_pool.h"
 #include "api/walkers.h"
 
@@ -35,6 +36,26 @@ struct ReadItem {
   std::vector<LoadBalancerRef> load_balancers{};
   std::vector<model::Protocol> protocols{};
 };
+
+// Listeners say in a label whose they are, and a label has so much room.
+std::optional<Breach> check_name(const std::string& name) {
+  if (name.size() <= kMaxLabelText) return std::nullopt;
+  return Breach{"metadata.name", fmt::format("'{}' has {} characters, at most {} are allowed", name,
+                                             name.size(), kMaxLabelText)};
+}
+
+// Listeners of both would have the same names, in which there is no region, and a dash for what
+// names of objects do not know. Two references to one load balancer are not meant.
+bool share_names(const LoadBalancerRef& a, const LoadBalancerRef& b) {
+  return a != b && model::listener_base_name(a) == model::listener_base_name(b);
+}
+
+std::string shared_names(const LoadBalancerRef& a, const LoadBalancerRef& b) {
+  return fmt::format(
+      "Listeners of {} and {} have the same names ('{}-...'), which have no region "
+      "and '-' for other characters",
+      model::to_string(a), model::to_string(b), model::listener_base_name(a));
+}
 
 std::optional<Breach> check_ids(const PortPoolItem& item, const std::string& path) {
   if (item.load_balancer_ids.empty()) {
@@ -86,6 +107,13 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
     }
     if (std::ranges::find(read.load_balancers, *ref) != read.load_balancers.end())
       return Breach{here, fmt::format("'{}' is named twice", item.load_balancer_ids[i])};
+    const auto namesake = std::ranges::find_if(
+        read.load_balancers,
+        [&](const LoadBalancerRef& other) { return share_names(other, *ref); });
+    if (namesake != read.load_balancers.end()) {
+      return Breach{here, shared_names(*namesake, *ref) +
+                              ": name the second one in a pool of another namespace"};
+    }
     if (ref->provider == model::Provider::aws && read.protocols.size() != 1) {
       return Breach{path + ".protocol",
                     fmt::format("'{}' with an AWS load balancer ('{}'), which has one protocol per "
@@ -94,6 +122,22 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
                                 item.load_balancer_ids[i])};
     }
     read.load_balancers.push_back(std::move(*ref));
+  }
+  return std::nullopt;
+}
+
+std::optional<Breach> check_names_of_pair(const ReadItem& a, const ReadItem& b,
+                                          const std::string& path) {
+  for (const LoadBalancerRef& one : a.load_balancers) {
+    for (std::size_t k = 0; k < b.load_balancers.size(); ++k) {
+      if (!share_names(one, b.load_balancers[k])) continue;
+      return Breach{fmt::format("{}.loadBalancerIDs[{}]", path, k),
+                    fmt::format("{}, and ports {}-{} overlap those of item '{}' ({}-{}): give the "
+                                "items different ports, or write a pool in another namespace",
+                                shared_names(one, b.load_balancers[k]), b.item->start_port,
+                                b.item->end_port - 1, a.item->item_name, a.item->start_port,
+                                a.item->end_port - 1)};
+    }
   }
   return std::nullopt;
 }
@@ -108,7 +152,8 @@ std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadIte
   if (!ports_of(*a.item).overlaps(ports_of(*b.item))) return std::nullopt;
   const auto protocol = std::ranges::find_first_of(a.protocols, b.protocols);
   const auto shared = std::ranges::find_first_of(a.load_balancers, b.load_balancers);
-  if (protocol == a.protocols.end() || shared == a.load_balancers.end()) return std::nullopt;
+  if (protocol == a.protocols.end()) return std::nullopt;
+  if (shared == a.load_balancers.end()) return check_names_of_pair(a, b, path);
   return Breach{path + ".startPort",
                 fmt::format("{} ports {}-{} overlap those of item '{}' ({}-{}) on load balancer {}",
                             model::to_string(*protocol), b.item->start_port, b.item->end_port - 1,
@@ -184,6 +229,7 @@ Result<std::vector<LoadBalancerRef>> load_balancers_of(const PortPoolItem& item,
 }
 
 Result<> validate(const PortPool& pool, const LoadBalancerDefaults& defaults) {
+  if (const auto breach = check_name(pool.meta.name)) return refuse(pool, *breach);
   if (const auto breaches = check(pool.spec, "spec"); !breaches.empty())
     return refuse(pool, breaches.front());
   std::vector<ReadItem> items;

@@ -171,6 +171,29 @@ TEST(PortPool, OverlapOnDifferentLoadBalancersIsFine) {
   EXPECT_EQ(refusal("[lb-1]", "[lb-9]"), "");
 }
 
+TEST(PortPool, LoadBalancersWhoseListenersWouldHaveTheSameNamesAreRefused) {
+  EXPECT_EQ(refusal("[lb-1]", "['ap-a:lb-1', 'ap-b:lb-1']"),
+            "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs[1]: Listeners of ap-a:lb-1 "
+            "and ap-b:lb-1 have the same names ('lb-1-...'), which have no region and '-' for "
+            "other characters: name the second one in a pool of another namespace");
+  EXPECT_EQ(refusal("[lb-1, lb-2], startPort: 110", "['ap-a:lb-2', 'ap-b:lb-1'], startPort: 105"),
+            "PortPool games/rooms: spec.poolItems[1].loadBalancerIDs[1]: Listeners of edge:lb-1 "
+            "and ap-b:lb-1 have the same names ('lb-1-...'), which have no region and '-' for "
+            "other characters, and ports 105-119 overlap those of item 'a' (100-109): give the "
+            "items different ports, or write a pool in another namespace");
+  EXPECT_NE(refusal("[lb-1, lb-2], startPort: 110", "[LB_1], startPort: 105"), "")
+      << "names of objects have neither capitals nor '_'";
+  EXPECT_EQ(refusal("[lb-1, lb-2]", "['ap-b:lb-1']"), "") << "the ports differ";
+}
+
+TEST(PortPool, ANameThatListenersCannotCarryIsRefused) {
+  const std::string longest(63, 'r');
+  EXPECT_EQ(refusal("name: rooms", "name: " + longest), "");
+  EXPECT_EQ(refusal("name: rooms", "name: r" + longest),
+            "PortPool games/r" + longest + ": metadata.name: 'r" + longest +
+                "' has 64 characters, at most 63 are allowed");
+}
+
 TEST(PortPool, ARangeMayGrowAndNothingElseMayChange) {
   const PortPool before = pool(kTwoItems);
   PortPool after = before;
