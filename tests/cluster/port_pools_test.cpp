@@ -15,6 +15,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using testing::eventually;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using wire::Object;
 using wire::Value;
 
@@ -161,6 +162,40 @@ TEST_F(PortPools, BothProtocolsOnTwoLoadBalancersSegmentsAndSpreading) {
   }
   EXPECT_EQ(by_item["first"], 2) << "average spreads over the items";
   EXPECT_EQ(by_item["second"], 2);
+}
+
+// What somebody forgot, while it can still be seen. A dry run is asked about, too, and leaves
+// nothing behind.
+TEST_F(PortPools, KubectlWarnsOfWhatWasForgotten) {
+  const auto apply_says = [](const Value& object, const std::string& words) {
+    std::string said;
+    // Advice is given up after a moment: a busy machine may need another look.
+    (void)eventually(20s, [&] {
+      const auto done = cluster_->plane().kubectl({"apply", "--dry-run=server", "-f", "-"},
+                                                  wire::to_json(object));
+      said = done.out + done.err;
+      return done.err.find("Warning: ") != std::string::npos &&
+             done.err.find(words) != std::string::npos;
+    });
+    return said;
+  };
+  const std::string ns = room_for("forgotten", 2);
+  for (const char* kind : {"Deployment", "StatefulSet"}) {
+    Value misplaced = workload({.kind = kind, .ns = ns, .name = "lobby"});
+    const Value annotations = *wire::find(misplaced, "/spec/template/metadata/annotations");
+    ASSERT_TRUE(wire::remove_at(misplaced, "/spec/template/metadata/annotations"));
+    ASSERT_TRUE(wire::set_at(misplaced, "/metadata/annotations", annotations));
+    const std::string words = "is not in its template: its Pods get no ports";
+    EXPECT_THAT(apply_says(misplaced, words), AllOf(HasSubstr("Warning: "), HasSubstr(words)));
+  }
+  const std::string words = "kubectl label namespace default bcs-ingress-controller-inject=true";
+  for (const Value& object : {bare_room("default", "room", "rooms.forgotten TCP 8000"),
+                              workload({.ns = "default", .name = "lobby"})})
+    EXPECT_THAT(apply_says(object, words), AllOf(HasSubstr("Warning: "), HasSubstr(words)));
+  // Nothing was forgotten: the address it would have, and no advice.
+  EXPECT_THAT(apply_says(bare_room(ns, "room"), "is reached at"),
+              AllOf(HasSubstr("is reached at"), Not(HasSubstr("kubectl label namespace")),
+                    Not(HasSubstr("is not in its template"))));
 }
 
 TEST_F(PortPools, OfTwoPoolsWithTheSamePortsTheLoserNamesTheWinner) {
