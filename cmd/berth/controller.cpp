@@ -23,12 +23,14 @@ struct Flags {
   std::string log_level = "info";
   std::string host_ports;
   std::vector<std::string> edge_addresses;  // "demo=192.0.2.1,192.0.2.2"
+  bool edge_on_loopback = false;
   app::Config config;
 };
 
-// Without any, every id has a loopback address of its own, which is for trying.
-Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags) {
-  if (flags.empty()) return edge::loopback_plan();
+// Nobody but this machine reaches loopback: players would be told addresses that lead nowhere, so
+// it has to be asked for.
+Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags, bool on_loopback) {
+  if (on_loopback) return edge::loopback_plan();
   std::map<std::string, std::vector<std::string>> addresses;
   for (const std::string& flag : flags) {
     const std::size_t equals = flag.find('=');
@@ -88,7 +90,7 @@ Result<> run_controller(Flags flags) {
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
       kube::load_config(config_source(flags.kubeconfig, flags.context));
   if (!cluster) return pass(cluster);
-  Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses);
+  Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
   Result<std::unique_ptr<edge::EdgeDriver>> edge =
       edge::EdgeDriver::start({.addresses = std::move(*addresses)});
@@ -143,10 +145,15 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");
-  command->add_option(
+  CLI::Option* const addresses = command->add_option(
       "--edge-address", flags->edge_addresses,
-      "Addresses of an edge load balancer, as ID=ADDRESS[,ADDRESS]; may be repeated. "
-      "Without it every id gets a loopback address.");
+      "Addresses of an edge load balancer, as ID=ADDRESS[,ADDRESS]; may be repeated. An id without "
+      "one is not served, and pools say so.");
+  command
+      ->add_flag("--edge-loopback", flags->edge_on_loopback,
+                 "Every id is an edge load balancer on a loopback address, which only this machine "
+                 "reaches: for trying and for tests.")
+      ->excludes(addresses);
   command->add_option("--cluster-id", flags->config.cluster_id,
                       "How names of what we make at a provider begin; clusters that share a load "
                       "balancer need different ones. By default berth: then listeners at a "

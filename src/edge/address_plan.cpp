@@ -61,7 +61,11 @@ AddressPlan fixed_plan(std::map<std::string, std::vector<std::string>> addresses
     const auto it = plan.find(lb.id);
     if (it != plan.end()) return it->second;
     return fail(error_of(Code::not_found, "no addresses are configured for it")
-                    .about("load balancer " + model::to_string(lb)));
+                    .about("load balancer " + model::to_string(lb))
+                    .with_hint(fmt::format(
+                        "start the controller with --edge-address {}=ADDRESS; drivers of clouds "
+                        "are not there yet",
+                        lb.id)));
   };
 }
 

@@ -1,8 +1,9 @@
-// Runs benches, prints the table and writes build/bench.json.
+// Runs benches, prints the table and writes build/bench.json and build/bench.md.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cmath>
 #include <cstdio>
 
 #include "base/file.h"
@@ -16,6 +17,7 @@ namespace {
 struct Flags {
   std::string name;
   std::string json = "build/bench.json";
+  std::string markdown = "build/bench.md";
   std::string child;
   std::string resource = "pods";
   std::string kubeconfig;
@@ -39,10 +41,33 @@ wire::Object to_object(const Line& line) {
           {"better", line.better}};
 }
 
+// "1,234" or "1.234": as many digits as a reader wants.
+std::string shown(double value) {
+  if (value < 1000)
+    return fmt::format("{:.{}f}", value, value == std::floor(value) ? 0 : value < 100 ? 3 : 0);
+  std::string digits = fmt::format("{:.0f}", value);
+  for (std::size_t at = digits.size() - 3; at < digits.size() && at > 0;
+       at -= std::min<std::size_t>(at, 3))
+    digits.insert(at, ",");
+  return digits;
+}
+
+// As docs/performance.md has it.
+std::string to_markdown(const std::vector<Line>& lines) {
+  std::string out =
+      "| Line | Ours | Other | Unit | Ratio | Better | What |\n|---|---|---|---|---|---|---|\n";
+  for (const Line& line : lines) {
+    out += fmt::format("| {} | {} | {} | {} | {:.2f} | {} | {} |\n", line.name, shown(line.ours),
+                       shown(line.other), line.unit, line.ratio(), line.better, line.what);
+  }
+  return out;
+}
+
 int run_benches(const Flags& flags, const char* own_program) {
   set_log_level(LogLevel::error);
   Environment environment(std::filesystem::canonical(own_program));
   wire::Array all;
+  std::vector<Line> measured;
   bool failed = false;
   print_header();
   for (const Bench& bench : all_benches()) {
@@ -57,11 +82,13 @@ int run_benches(const Flags& flags, const char* own_program) {
     for (const Line& line : *lines) {
       print_line(line);
       all.push_back(to_object(line));
+      measured.push_back(line);
     }
   }
   if (all.empty() && !failed)
     std::fprintf(stderr, "berth-bench: no bench is called '%s'\n", flags.name.c_str());
-  const Result<> written = write_file(flags.json, wire::to_pretty_json(all) + "\n", 0644);
+  Result<> written = write_file(flags.json, wire::to_pretty_json(all) + "\n", 0644);
+  if (written) written = write_file(flags.markdown, to_markdown(measured), 0644);
   if (!written) std::fprintf(stderr, "berth-bench: %s\n", written.error().to_string().c_str());
   return failed || all.empty() || !written ? 1 : 0;
 }
@@ -87,6 +114,8 @@ int main(int argc, char** argv) {
   CLI::App app{"Measures Berth beside what a user would pick instead.", "berth-bench"};
   app.add_option("name", flags.name, "One line of the table; all when left out.");
   app.add_option("--json", flags.json, "Where the table is written as JSON.");
+  app.add_option("--markdown", flags.markdown,
+                 "Where it is written as docs/performance.md has it.");
   app.add_option("--child", flags.child,
                  "Run one part in this process (used by the bench itself).");
   app.add_option("--resource", flags.resource);

@@ -89,6 +89,7 @@ std::size_t BerthCluster::start_replica() {
                           : plain             ? plane_->user_kubeconfig_path()
                                               : plane_->kubeconfig_path();
   std::vector<std::string> args{"controller",
+                                "--edge-loopback",
                                 "--kubeconfig",
                                 kubeconfig.string(),
                                 "--user",

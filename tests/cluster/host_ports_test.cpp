@@ -92,12 +92,13 @@ class HostPortsOnNodes : public ::testing::Test {
 
   void start_controller(const std::string& host_ports) {
     const auto log_file = plane_->directory() / "berth.log";
-    auto started = testing::Process::spawn(
-        {.program = BERTH_PROGRAM,
-         .args = {"controller", "--kubeconfig", plane_->kubeconfig_path().string(), "--user",
-                  "admin", "--no-leader-elect", "--host-ports", host_ports},
-         .env = {}},
-        log_file);
+    auto started =
+        testing::Process::spawn({.program = BERTH_PROGRAM,
+                                 .args = {"controller", "--edge-loopback", "--kubeconfig",
+                                          plane_->kubeconfig_path().string(), "--user", "admin",
+                                          "--no-leader-elect", "--host-ports", host_ports},
+                                 .env = {}},
+                                log_file);
     ASSERT_TRUE(started) << started.error();
     controller_.emplace(std::move(*started));
     ASSERT_TRUE(testing::eventually(60s, [&] {

@@ -72,9 +72,9 @@ users: [{{name: berth, user: {{token: {}}}}}]
 )",
         cluster_->url(), base64_encode(cluster_->ca_pem()),
         token.out.substr(0, token.out.find_last_not_of('\n') + 1));
-    auto process = testing::Process::spawn(
-        command({"controller", "--kubeconfig", kubeconfig, "--namespace", "berth-system"}),
-        path("controller.log"));
+    auto process = testing::Process::spawn(command({"controller", "--edge-loopback", "--kubeconfig",
+                                                    kubeconfig, "--namespace", "berth-system"}),
+                                           path("controller.log"));
     EXPECT_TRUE(process) << process.error();
     return std::move(*process);
   }
