@@ -60,7 +60,7 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
       written = create(context, lb, wanted);
     } else {
       const std::vector<ledger::Grant> grants = grants_of(*object);
-      if (ledger::is_granted(grants, wanted.owner.uid, wanted.protocol, wanted.ports)) return {};
+      if (ledger::has_grant(grants, wanted)) return {};
       Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted);
       if (!next) return fail(std::move(next.error()).about(model::to_string(lb)));
       written = swap(context, *object, *next);
@@ -69,6 +69,25 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
     const Code code = written.error().code;
     if (code != Code::precondition && code != Code::already_exists && code != Code::not_found)
       return written;
+    if (Result<> fresh = refresh(context, name); !fresh) return fresh;
+  }
+  return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
+                  .about(model::to_string(lb)));
+}
+
+Result<> Grantor::take_back(const Context& context, const model::LoadBalancerRef& lb,
+                            const ledger::Grant& given,
+                            const std::optional<ledger::Grant>& before) {
+  const std::string name = model::object_name(lb);
+  for (int i = 0; i < kMaxTries; ++i) {
+    const auto object = balancers_.get({"", name});
+    if (!object) return {};
+    const std::vector<ledger::Grant> grants = grants_of(*object);
+    const std::vector<ledger::Grant> next = ledger::without_given(grants, given, before);
+    if (next == grants) return {};
+    Result<> written = swap(context, *object, next);
+    if (written || written.error().code == Code::not_found) return {};
+    if (written.error().code != Code::precondition) return written;
     if (Result<> fresh = refresh(context, name); !fresh) return fresh;
   }
   return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)

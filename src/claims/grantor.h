@@ -2,6 +2,7 @@
 // is not there. Used by the leader; thread-safe.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "api/load_balancer.h"
@@ -25,6 +26,9 @@ class Grantor {
   // `conflict`: somebody else owns some of the ports; the error names them and the load balancer.
   Result<> grant(const Context& context, const model::LoadBalancerRef& lb,
                  const ledger::Grant& wanted);
+  // Undoes `grant`: what the item had there before comes back.
+  Result<> take_back(const Context& context, const model::LoadBalancerRef& lb,
+                     const ledger::Grant& given, const std::optional<ledger::Grant>& before);
   // Of one item of the owner, or of all when `item` is empty; on every load balancer.
   Result<> release(const Context& context, std::string_view owner_uid, std::string_view item);
 

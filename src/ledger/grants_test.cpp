@@ -46,5 +46,34 @@ TEST(Grants, ItemsOfOneOwnerAreToldApart) {
   EXPECT_EQ(without_owner(grants, "uid-b", "").size(), 2u);
 }
 
+// The name of an item was changed: what the old item has is not the new one's.
+TEST(Grants, ARenamedItemWaitsForTheOldOne) {
+  const auto grants = with_grant({}, grant("a", 30000, 30009)).value();
+  const Grant renamed = grant("a", 30000, 30009, Protocol::tcp, "renamed");
+  EXPECT_TRUE(has_grant(grants, grant("a", 30000, 30009)));
+  EXPECT_TRUE(has_grant(grants, grant("a", 30001, 30008)));
+  EXPECT_FALSE(has_grant(grants, renamed));
+  EXPECT_FALSE(has_grant(grants, grant("a", 30000, 30010)));
+  const auto refused = with_grant(grants, renamed);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::conflict);
+  EXPECT_EQ(refused.error().message,
+            "TCP ports 30000-30009 are granted to PortPool games/a, item item1");
+  EXPECT_EQ(refused.error().hint,
+            "they are free when that item is no longer in the pool and its listeners are gone");
+  EXPECT_TRUE(with_grant(without_owner(grants, "uid-a", "item1"), renamed));
+}
+
+TEST(Grants, WhatWasGivenCanBeTakenBack) {
+  const auto before = with_grant({}, grant("b", 30000, 30009)).value();
+  const Grant first = grant("a", 30010, 30019);
+  const auto with_first = with_grant(before, first).value();
+  EXPECT_EQ(without_given(with_first, first, std::nullopt), before);
+  const Grant grown = grant("a", 30010, 30029);
+  EXPECT_EQ(own_grant(with_first, grown), first);
+  EXPECT_EQ(without_given(with_grant(with_first, grown).value(), grown, first), with_first);
+  EXPECT_EQ(without_given(before, first, first), before) << "somebody took it back already";
+}
+
 }  // namespace
 }  // namespace berth::ledger

@@ -126,9 +126,11 @@ void LedgerBook::check_granted(const api::Listener& listener, const std::string&
   const auto protocol = claims::protocol_of(listener);
   if (!lb || !protocol) return;
   const auto it = balancers_.find(model::object_name(*lb));
-  if (it != balancers_.end() && ledger::is_granted(claims::grants_of(it->second), owner_uid,
-                                                   *protocol, api::ports_of(listener.spec)))
-    return;
+  const ledger::Grant wanted{.protocol = *protocol,
+                             .ports = api::ports_of(listener.spec),
+                             .owner = {.uid = owner_uid},
+                             .item = std::string(claims::item_of(listener))};
+  if (it != balancers_.end() && ledger::has_grant(claims::grants_of(it->second), wanted)) return;
   world_.kernel().fail(fmt::format("{} was made outside of a grant", listener.meta.name));
 }
 

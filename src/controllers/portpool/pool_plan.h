@@ -61,6 +61,7 @@ struct ItemReport {
   std::size_t wanted = 0;
   std::size_t ready = 0;
   std::string problem{};  // why it cannot go on, or cannot be used
+  bool refused = false;   // the problem is that it does not get its ports
 };
 
 using BalancerOf =

@@ -49,6 +49,13 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
                                    kube::get(listener->meta.labels, api::kOwnerNameKey));
       continue;
     }
+    // Another item had the port, and is leaving.
+    if (claims::item_of(*listener) != item.item_name) {
+      if (report.problem.empty())
+        report.problem =
+            fmt::format("Listener {} is still of item {}", one.name, claims::item_of(*listener));
+      continue;
+    }
     if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
     survey_listener(one, listener, listeners, out);
   }
@@ -65,7 +72,11 @@ PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemRepo
   for (const ListenerPtr& listener :
        listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string())) {
     const std::string item(claims::item_of(*listener));
-    if (!out.reports.contains(item)) out.leaving[item].push_back(listener);
+    if (out.reports.contains(item)) {
+      out.present.insert(item);
+    } else {
+      out.leaving[item].push_back(listener);
+    }
   }
   return out;
 }
@@ -111,7 +122,10 @@ std::set<std::string> items_to_release(
   std::set<std::string> left;
   for (const auto& object : balancers) {
     for (const api::Grant& grant : object->spec.grants) {
-      const bool used = survey.reports.contains(grant.item) || survey.leaving.contains(grant.item);
+      const auto report = survey.reports.find(grant.item);
+      const bool wanted = report != survey.reports.end() && !report->second.refused;
+      const bool used =
+          wanted || survey.present.contains(grant.item) || survey.leaving.contains(grant.item);
       if (grant.owner_uid == pool.meta.uid && !used) left.insert(grant.item);
     }
   }

@@ -17,6 +17,7 @@ struct PoolSurvey {
   std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
   std::vector<claims::ListenerPtr> strays{};
   std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
+  std::set<std::string> present{};  // items of the pool that have a Listener
 };
 
 // `reports` has the problem of each item whose ports are not granted: its Listeners are not missed.
@@ -36,7 +37,8 @@ std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
 // peers go, and peers whose lock is gone because a removal was interrupted.
 std::vector<claims::ListenerPtr> removable(const std::vector<claims::ListenerPtr>& listeners);
 
-// Items that left the pool and of which nothing is left but their grants.
+// Items of which there is nothing but grants: those that left the pool, and those that were granted
+// some of their ports before others were refused.
 std::set<std::string> items_to_release(
     const api::PortPool& pool, const PoolSurvey& survey,
     const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers);

@@ -171,6 +171,27 @@ TEST_F(PoolSurveyTest, AnItemThatLeftThePoolIsLeavingAndHoldsItsGrants) {
       << "item2 has a listener yet, and item4 is another's";
 }
 
+TEST_F(PoolSurveyTest, HalfAnItemDoesNotHoldPortsThatOthersWant) {
+  auto balancer = std::make_shared<api::LoadBalancer>();
+  balancer->spec.grants = {{.owner_uid = "uid-of-rooms", .item = "item1"}};
+  const std::map<std::string, ItemReport> refused{{"item1", {.problem = "taken", .refused = true}}};
+  EXPECT_THAT(items_to_release(pool_, survey(refused), {balancer}), ElementsAre("item1"));
+  EXPECT_THAT(
+      items_to_release(pool_, survey({{"item1", {.problem = "no address yet"}}}), {balancer}),
+      IsEmpty());
+  have(lock_at(at(30000)));
+  EXPECT_THAT(items_to_release(pool_, survey(refused), {balancer}), IsEmpty())
+      << "it wanted to grow; what it has is in use";
+}
+
+TEST_F(PoolSurveyTest, AnItemUnderANewNameHasNoListenerOfTheOldOne) {
+  have(lock_at(at(30000, "old")));
+  const PoolSurvey found = survey();
+  EXPECT_EQ(found.reports.at("item1").ready, 0u);
+  EXPECT_EQ(found.reports.at("item1").problem, "Listener demo-tcp-30000 is still of item old");
+  EXPECT_TRUE(found.leaving.contains("old"));
+}
+
 TEST_F(PoolSurveyTest, OnlySlotsThatNobodyHasMayGo) {
   have(lock_at(at(30000)));
   for (const ledger::SlotState state :

@@ -11,6 +11,7 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
+#include "controllers/portpool/grant_plan.h"
 #include "controllers/portpool/overtaken.h"
 
 namespace berth::controllers::portpool {
@@ -79,11 +80,15 @@ void PoolController::watch(kube::WorkQueue& queue) {
   caches_.listeners.on_change([&queue](const kube::Change<api::Listener>& change) {
     if (concerns_pool(change)) queue.add_after(claims::pool_of(change.object()), kGather);
   });
-  // An address or an error of a load balancer shows in the pools that use it.
+  // An address or an error of a load balancer shows in the pools that use it. A pool that has just
+  // given an item's ports back may have another item that waits for them.
   controller_.watch(caches_.balancers, [](const auto& change, const auto& emit) {
     std::set<ObjectKey> owners;
-    for (const api::Grant& grant : change.object().spec.grants)
-      owners.insert({grant.owner_namespace, grant.owner_name});
+    for (const auto& object : {change.before, change.after}) {
+      if (!object) continue;
+      for (const api::Grant& grant : object->spec.grants)
+        owners.insert({grant.owner_namespace, grant.owner_name});
+    }
     for (const ObjectKey& owner : owners) emit(owner);
   });
 }
@@ -103,10 +108,10 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
   std::map<std::string, ItemReport> reports;
   bool troubled = false;
   for (const api::PortPoolItem& item : pool->spec.pool_items) {
-    Result<std::string> problem = ensure_grants(context, *pool, item);
-    if (!problem) return pass(problem);
-    troubled = troubled || !problem->empty();
-    reports[item.item_name].problem = std::move(*problem);
+    Result<ItemReport> report = ensure_grants(context, *pool, item);
+    if (!report) return pass(report);
+    troubled = troubled || !report->problem.empty();
+    reports[item.item_name] = std::move(*report);
   }
   const PoolSurvey found = survey_pool(*pool, std::move(reports), caches_.listeners, defaults_);
   Overtaken overtaken{false};
@@ -138,30 +143,40 @@ Result<> PoolController::take_in(const Context& context, const api::PortPool& po
   return {};
 }
 
-Result<std::string> PoolController::ensure_grants(const Context& context, const api::PortPool& pool,
-                                                  const api::PortPoolItem& item) {
+Result<ItemReport> PoolController::ensure_grants(const Context& context, const api::PortPool& pool,
+                                                 const api::PortPoolItem& item) {
   const Result<std::vector<WantedGrant>> wanted =
       wanted_grants(pool, item, defaults_, context.tasks.wall_time());
-  if (!wanted) return wanted.error().to_string();
-  for (const WantedGrant& one : *wanted) {
-    const auto object = caches_.balancers.get({"", model::object_name(one.lb)});
-    const bool held = object && ledger::is_granted(claims::grants_of(*object), pool.meta.uid,
-                                                   one.grant.protocol, one.grant.ports);
-    if (held) continue;
-    // Of two that come at one moment the older has it.
-    if (const auto other = older_contender(pool, one, caches_.pools.all(), defaults_)) {
-      return fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
-                         model::to_string(one.grant.protocol), one.grant.ports.first,
-                         one.grant.ports.last, model::to_string(one.lb),
-                         other->meta.key().to_string());
-    }
+  if (!wanted) return ItemReport{.problem = wanted.error().to_string()};
+  const GrantPlan plan = plan_grants(pool, *wanted, balancer_of(), caches_.pools.all(), defaults_);
+  if (!plan.waits_for.empty()) return ItemReport{.problem = plan.waits_for, .refused = true};
+  if (plan.refused) return refused(pool, *plan.refused);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const WantedGrant& one = plan.steps[i].wanted;
     Result<> granted = grantor_.grant(context, one.lb, one.grant);
     if (granted) continue;
     if (granted.error().code != Code::conflict) return pass(granted);
-    events_.record(pool_failed(pool, granted.error()));
-    return granted.error().to_string();
+    // The cache was behind. What others may want is not held for an item that cannot be used.
+    for (const GrantStep& step : std::span(plan.steps).first(i)) {
+      if (Result<> back =
+              grantor_.take_back(context, step.wanted.lb, step.wanted.grant, step.before);
+          !back)
+        return pass(back);
+    }
+    return refused(pool, granted.error());
   }
-  return std::string();
+  return ItemReport{};
+}
+
+ItemReport PoolController::refused(const api::PortPool& pool, const Error& error) {
+  events_.record(pool_failed(pool, error));
+  return {.problem = error.to_string(), .refused = true};
+}
+
+BalancerOf PoolController::balancer_of() const {
+  return [this](const model::LoadBalancerRef& lb) {
+    return caches_.balancers.get({"", model::object_name(lb)});
+  };
 }
 
 // A pool whose finalizer somebody took off went without giving back its ports; one of the same name
@@ -254,7 +269,7 @@ Result<> PoolController::remove_listener(const Context& context, const api::List
            as_known ? std::to_string(listener.meta.resource_version) : std::string()});
 }
 
-// Nothing is left of an item that has gone: its ports are for others.
+// Nothing is left of an item that has gone, or half of one was granted: its ports are for others.
 Result<> PoolController::release_left(const Context& context, const api::PortPool& pool,
                                       const PoolSurvey& survey) {
   for (const std::string& item : items_to_release(pool, survey, caches_.balancers.all())) {
@@ -268,12 +283,8 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
                                       const PoolSurvey& survey, Overtaken& overtaken) {
   std::map<std::string, std::size_t> leaving;
   for (const auto& [item, listeners] : survey.leaving) leaving[item] = listeners.size();
-  const api::PortPoolStatus status = pool_status(
-      pool, survey.reports, leaving,
-      [this](const model::LoadBalancerRef& lb) {
-        return caches_.balancers.get({"", model::object_name(lb)});
-      },
-      defaults_);
+  const api::PortPoolStatus status =
+      pool_status(pool, survey.reports, leaving, balancer_of(), defaults_);
   const Object wanted = api::encode(status);
   if (wanted == api::encode(pool.status)) return {};
   const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},

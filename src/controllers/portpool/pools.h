@@ -1,7 +1,7 @@
 // The controller of PortPools: items get their grants and Listeners, and lose them in order.
 //
-// All decisions are in pool_plan.h and pool_survey.h. Runs on the leader; owned by the composition
-// root.
+// All decisions are in pool_plan.h, grant_plan.h and pool_survey.h. Runs on the leader; owned by
+// the composition root.
 #pragma once
 
 #include <atomic>
@@ -33,9 +33,11 @@ class PoolController {
   void watch(kube::WorkQueue& queue);
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> take_in(const Context& context, const api::PortPool& pool, Overtaken& overtaken);
-  // The problem of the item, empty when it owns its ports.
-  Result<std::string> ensure_grants(const Context& context, const api::PortPool& pool,
-                                    const api::PortPoolItem& item);
+  // Without a problem when the item owns its ports.
+  Result<ItemReport> ensure_grants(const Context& context, const api::PortPool& pool,
+                                   const api::PortPoolItem& item);
+  ItemReport refused(const api::PortPool& pool, const Error& error);
+  BalancerOf balancer_of() const;
   Result<> release_gone(const Context& context, const kube::ObjectKey& key, const std::string& uid);
   Result<> create_missing(const Context& context, const api::PortPool& pool,
                           const std::vector<WantedListener>& missing);

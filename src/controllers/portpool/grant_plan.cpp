@@ -1,0 +1,30 @@
+#include "controllers/portpool/grant_plan.h"
+
+#include "claims/grantor.h"
+
+namespace berth::controllers::portpool {
+
+GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
+                      const BalancerOf& balancer_of,
+                      const std::vector<std::shared_ptr<const api::PortPool>>& pools,
+                      const model::LoadBalancerDefaults& defaults) {
+  GrantPlan plan;
+  for (const WantedGrant& one : wanted) {
+    const auto object = balancer_of(one.lb);
+    const auto grants = object ? claims::grants_of(*object) : std::vector<ledger::Grant>{};
+    if (ledger::has_grant(grants, one.grant)) continue;
+    // Of two that come at one moment the older has it.
+    if (const auto other = older_contender(pool, one, pools, defaults)) {
+      return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
+                                       model::to_string(one.grant.protocol), one.grant.ports.first,
+                                       one.grant.ports.last, model::to_string(one.lb),
+                                       other->meta.key().to_string())};
+    }
+    if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant); !next)
+      return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
+    plan.steps.push_back({.wanted = one, .before = ledger::own_grant(grants, one.grant)});
+  }
+  return plan;
+}
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,29 @@
+// Which grants an item of a pool still needs, decided before the first of them is written: an item
+// gets all of its ports or none, so that half of one holds nobody else back. Pure.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "controllers/portpool/pool_plan.h"
+
+namespace berth::controllers::portpool {
+
+struct GrantStep {
+  WantedGrant wanted{};
+  std::optional<ledger::Grant> before{};  // what the item has there now: fewer ports
+};
+
+struct GrantPlan {
+  std::vector<GrantStep> steps{};  // empty when the item has everything, or cannot have it
+  std::string waits_for{};         // an older pool that wants the same and goes first
+  std::optional<Error> refused{};  // somebody has some of the ports
+};
+
+GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
+                      const BalancerOf& balancer_of,
+                      const std::vector<std::shared_ptr<const api::PortPool>>& pools,
+                      const model::LoadBalancerDefaults& defaults);
+
+}  // namespace berth::controllers::portpool

@@ -1,0 +1,102 @@
+#include "controllers/portpool/grant_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "claims/test_support.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using claims::testing::kNow;
+using claims::testing::pool_with;
+using claims::testing::tcp_item;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A pool with one item on two load balancers, east and west, and what is granted there.
+class GrantPlanTest : public ::testing::Test {
+ protected:
+  GrantPlanTest() : pool_(pool_with({tcp_item("item1", 30000, 30010)})) {
+    pool_.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
+  }
+
+  void grant(const std::string& lb, const std::string& uid, const std::string& item,
+             std::int64_t first = 30000, std::int64_t last = 30009) {
+    auto object = std::make_shared<api::LoadBalancer>();
+    object->spec.grants = {{.protocol = "TCP",
+                            .start_port = first,
+                            .end_port = last,
+                            .owner_kind = "PortPool",
+                            .owner_namespace = "games",
+                            .owner_name = uid,
+                            .owner_uid = uid,
+                            .item = item}};
+    balancers_[lb] = std::move(object);
+  }
+  GrantPlan plan() const {
+    return plan_grants(pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), {}, kNow).value(),
+                       [this](const model::LoadBalancerRef& lb) {
+                         const auto it = balancers_.find(lb.id);
+                         return it == balancers_.end() ? nullptr : it->second;
+                       },
+                       pools_, {});
+  }
+
+  api::PortPool pool_;
+  std::map<std::string, std::shared_ptr<const api::LoadBalancer>> balancers_;
+  std::vector<std::shared_ptr<const api::PortPool>> pools_;
+};
+
+TEST_F(GrantPlanTest, TakesWhatIsFreeAndNotWhatItHas) {
+  EXPECT_EQ(plan().steps.size(), 2u);
+  grant("east", "uid-of-rooms", "item1");
+  ASSERT_EQ(plan().steps.size(), 1u);
+  EXPECT_EQ(plan().steps.front().wanted.lb.id, "west");
+  grant("west", "uid-of-rooms", "item1");
+  EXPECT_THAT(plan().steps, IsEmpty());
+  EXPECT_FALSE(plan().refused);
+}
+
+TEST_F(GrantPlanTest, TakesNothingWhereItCannotHaveEverything) {
+  grant("west", "somebody", "item1", 30009, 30009);
+  EXPECT_THAT(plan().steps, IsEmpty()) << "east would be held for nothing";
+  ASSERT_TRUE(plan().refused);
+  EXPECT_THAT(plan().refused->to_string(), HasSubstr("edge:west: TCP ports 30009-30009 are granted "
+                                                     "to PortPool games/somebody, item item1"));
+}
+
+TEST_F(GrantPlanTest, ARenamedItemHasNothingUntilTheOldOneIsGone) {
+  grant("east", "uid-of-rooms", "item1");
+  grant("west", "uid-of-rooms", "item1");
+  pool_.spec.pool_items.front().item_name = "renamed";
+  EXPECT_THAT(plan().steps, IsEmpty());
+  ASSERT_TRUE(plan().refused);
+  EXPECT_THAT(plan().refused->to_string(), HasSubstr("item item1"));
+  balancers_.clear();
+  EXPECT_EQ(plan().steps.size(), 2u);
+}
+
+TEST_F(GrantPlanTest, AnItemThatGrowsKnowsWhatItHad) {
+  grant("east", "uid-of-rooms", "item1", 30000, 30004);
+  ASSERT_EQ(plan().steps.size(), 2u);
+  ASSERT_TRUE(plan().steps.front().before);
+  EXPECT_EQ(plan().steps.front().before->ports.last, 30004);
+  EXPECT_FALSE(plan().steps.back().before);
+}
+
+TEST_F(GrantPlanTest, AnOlderPoolGoesFirstOnEveryLoadBalancer) {
+  auto older = std::make_shared<api::PortPool>(pool_with({tcp_item("item1", 30005, 30006)}));
+  older->meta.name = "halls";
+  older->meta.uid = "uid-of-halls";
+  older->meta.created = kNow - std::chrono::hours{1};
+  older->spec.pool_items.front().load_balancer_ids = {"edge:west"};
+  pool_.meta.created = kNow;
+  pools_.push_back(older);
+  EXPECT_THAT(plan().steps, IsEmpty());
+  EXPECT_THAT(plan().waits_for,
+              HasSubstr("of edge:west are wanted by the older PortPool games/halls"));
+}
+
+}  // namespace
+}  // namespace berth::controllers::portpool
