@@ -59,7 +59,8 @@ Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions op
   }
   out->make_namespace(kProbeNamespace);
   for (std::size_t i = 0; i < out->options_.replicas; ++i) out->start_replica();
-  if (!eventually(kPatience, [&] { return out->leader() && out->server_calls_us(); }))
+  if (out->options_.replicas == 0) return out;
+  if (!eventually(kPatience, [&] { return out->serves(); }))
     return fail(Code::timeout, "no leader, or its webhooks are not called: {}", out->logs());
   return out;
 }
@@ -74,7 +75,8 @@ BerthCluster::~BerthCluster() {
 }
 
 // A Pod that asks for nonsense is refused only by us.
-bool BerthCluster::server_calls_us() {
+bool BerthCluster::serves() {
+  if (!leader()) return false;
   const Result<Value> made =
       create(bare_room(kProbeNamespace, "probe", "none of these words is a pool"), true);
   return !made && made.error().to_string().find("none of these") != std::string::npos;
@@ -83,7 +85,9 @@ bool BerthCluster::server_calls_us() {
 std::size_t BerthCluster::start_replica() {
   const auto log = plane_->directory() / fmt::format("berth-{}.log", replicas_.size());
   const bool plain = options_.as_plain_user;
-  const auto& kubeconfig = plain ? plane_->user_kubeconfig_path() : plane_->kubeconfig_path();
+  const auto kubeconfig = options_.kubeconfig ? options_.kubeconfig(*plane_)
+                          : plain             ? plane_->user_kubeconfig_path()
+                                              : plane_->kubeconfig_path();
   std::vector<std::string> args{"controller",
                                 "--kubeconfig",
                                 kubeconfig.string(),
@@ -157,10 +161,11 @@ void BerthCluster::tend() {
   }
 }
 
-std::string BerthCluster::logs() const {
+std::string BerthCluster::logs(std::size_t first) const {
   std::string out;
-  for (const Replica& replica : replicas_)
-    out += fmt::format("--- {}\n{}", replica.log.filename().string(), read_all(replica.log));
+  for (std::size_t i = first; i < replicas_.size(); ++i)
+    out +=
+        fmt::format("--- {}\n{}", replicas_[i].log.filename().string(), read_all(replicas_[i].log));
   return out;
 }
 

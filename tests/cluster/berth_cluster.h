@@ -7,6 +7,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ struct BerthClusterOptions {
   // The replicas are the control plane's second user, with all rights but not above the server's
   // limits, as the administrator is.
   bool as_plain_user = false;
+  // What each replica that is started is given to find the server, if not the control plane's own.
+  std::function<std::filesystem::path(const testing::ControlPlane&)> kubeconfig{};
   // Short, so that tests see a port change hands and a leader follow another.
   std::vector<std::string> controller_args{"--quarantine-seconds=0.5", "--lease-seconds=12",
                                            "--renew-deadline-seconds=9", "--lease-retry-seconds=1"};
@@ -33,7 +36,7 @@ struct BerthClusterOptions {
 
 class BerthCluster {
  public:
-  // Returns when the server calls the webhooks and a replica leads. The error says what went wrong.
+  // Returns when it serves, unless there are to be no replicas. The error says what went wrong.
   static Result<std::unique_ptr<BerthCluster>> start(BerthClusterOptions options = {});
   ~BerthCluster();
 
@@ -42,10 +45,15 @@ class BerthCluster {
   Tasks& tasks() { return tasks_; }
   Context context() { return Context{.tasks = tasks_}; }
 
+  // Whether a replica leads and the server calls the webhooks.
+  bool serves();
+
   // Replicas are numbered as they are started; numbers are not used again.
   std::size_t start_replica();
   // Whether it serves webhooks by now: its caches are there.
   bool wait_until_ready(std::size_t number);
+  bool runs(std::size_t number) { return replicas_[number].process.running(); }
+  pid_t pid_of(std::size_t number) const { return replicas_[number].process.pid(); }
   void kill_replica(std::size_t number);  // SIGKILL
   void hold_replica(std::size_t number);  // SIGSTOP
   void resume_replica(std::size_t number);
@@ -57,8 +65,8 @@ class BerthCluster {
   // Starts another replica for each that ended by itself, as one that loses its lease does: a
   // Deployment would, too.
   void tend();
-  // Everything that the replicas wrote; for messages of failures.
-  std::string logs() const;
+  // Everything that the replicas wrote, from this number on; for messages of failures.
+  std::string logs(std::size_t first = 0) const;
 
   // A namespace whose Pods may use port pools, ready for Pods. Returns its name.
   std::string make_namespace(const std::string& name);
@@ -79,7 +87,6 @@ class BerthCluster {
     bool given_up = false;
   };
   BerthCluster() = default;
-  bool server_calls_us();
 
   BerthClusterOptions options_;
   ThreadTasks tasks_;
