@@ -169,10 +169,14 @@ class KilledAtEveryWrite : public OnBerthCluster {
 
   static std::string tell(const Story& story) {
     std::string why;
+    waited_.clear();
     for (const Check& missing : story) {
       std::string ended;
       const bool done = eventually(kPatience, [&] {
         if (ended = attend(); !ended.empty()) return true;
+        const Instant asked = tasks_.now();
+        if (!why.empty()) waited_[why] += asked - last_asked_;
+        last_asked_ = asked;
         why = missing();
         return why.empty() || !shared_.empty();
       });
@@ -180,6 +184,12 @@ class KilledAtEveryWrite : public OnBerthCluster {
       if (!done) return why;
     }
     return {};
+  }
+  // What the last telling waited for longest.
+  static std::string longest_wait() {
+    const auto longest =
+        std::ranges::max_element(waited_, {}, [](const auto& w) { return w.second; });
+    return longest == waited_.end() ? "nothing" : longest->first;
   }
 
   static void tell_with_every_kill(const Story& story) {
@@ -197,7 +207,8 @@ class KilledAtEveryWrite : public OnBerthCluster {
       ASSERT_EQ(tell(story), "") << "killed " << kill->to_string();
       kills.done(*kill, newest_ != process);
       if (const double took = seconds_since(start); took > kSlow.count())
-        fmt::print("{:.1f} s with the kill {}\n", took, kill->to_string());
+        fmt::print("{:.1f} s with the kill {}, mostly: {:.200}\n", took, kill->to_string(),
+                   longest_wait());
     }
     fmt::print("{} in {:.0f} s\n", kills.summary(), seconds_since(began));
     EXPECT_THAT(kills.missed(), IsEmpty());
@@ -240,6 +251,8 @@ class KilledAtEveryWrite : public OnBerthCluster {
   inline static std::size_t newest_ = 0;
   inline static std::optional<KillAt> first_kill_;  // of a process that is started
   inline static std::vector<std::string> installation_;
+  inline static std::map<std::string, Duration> waited_;  // in the last telling, by what for
+  inline static Instant last_asked_;
   inline static std::string shared_;  // a port that two Pods had at any moment
 };
 
