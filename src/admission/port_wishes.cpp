@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <set>
 
+#include "admission/host_port_injection.h"
 #include "admission/pod_patch.h"
 #include "api/go_duration.h"
 #include "api/host_ports.h"
@@ -65,10 +66,51 @@ std::string list_ports(const Value& pod) {
   return list.empty() ? "none" : list;
 }
 
-// A port of the node: declared, or given by the random host ports that the Pod asks for as well.
-bool will_have_host_port(const Value& pod, const DeclaredPort& port) {
-  return port.has_host_port || wire::bool_at(pod, "/spec/hostNetwork").value_or(false) ||
-         annotation_of(pod, api::kHostPortAnnotation) == "true";
+// An entry of `ports` with this number and protocol that is, or will be, a port of the node: it has
+// one, or the random host ports that the Pod asks for as well give it one. They come first; the
+// annotation is read for Pods that are only looked at.
+bool has_host_port(const Value& pod, model::Port number, model::Protocol protocol) {
+  bool found = false;
+  for_each_container(pod, [&](const Value& container) {
+    const Array* ports = wire::array_at(container, "/ports");
+    for (const Value& one : ports ? *ports : Array{}) {
+      const DeclaredPort port = declared(one);
+      found = found || (port.has_host_port && port.port == number && port.protocol == protocol);
+    }
+  });
+  if (found || annotation_of(pod, api::kHostPortAnnotation) != "true") return found;
+  const Result<std::vector<WantedHostPort>> random = wanted_host_ports(pod);
+  if (!random) return false;
+  for (const WantedHostPort& wanted : *random) {
+    for (const std::string& place : wanted.places) {
+      const Value* const entry = wire::find(pod, place);
+      const DeclaredPort port = entry ? declared(*entry) : DeclaredPort{};
+      if (port.port == number && port.protocol == protocol) return true;
+    }
+  }
+  return false;
+}
+
+// A port that leads to the node must be one of the node, for each protocol: what gets no host port
+// could never be bound.
+Result<> check_host_ports(const Value& pod, const PortWish& wish, const std::string& shown) {
+  if (!wish.host_port || wire::bool_at(pod, "/spec/hostNetwork").value_or(false)) return {};
+  for (const model::Protocol protocol : wish.slot.protocols) {
+    if (has_host_port(pod, wish.container_port, protocol)) continue;
+    const bool random = annotation_of(pod, api::kHostPortAnnotation) == "true";
+    const bool has_another = has_host_port(
+        pod, wish.container_port,
+        protocol == model::Protocol::tcp ? model::Protocol::udp : model::Protocol::tcp);
+    return fail(
+        error_of(Code::invalid, "port {} has no hostPort{}, and /hostport asks for it", shown,
+                 has_another ? fmt::format(" for {}", model::to_string(protocol)) : "")
+            .at(annotation_path(api::kPortsAnnotation))
+            .with_hint(fmt::format(
+                "{}, or leave /hostport out",
+                random ? fmt::format("name it in the annotation {}", api::kHostPortPortsAnnotation)
+                       : "set hostPort in spec.containers[].ports")));
+  }
+  return {};
 }
 
 Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
@@ -81,21 +123,16 @@ Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
                     .at(annotation_path(api::kPortsAnnotation))
                     .with_hint("add it to spec.containers[].ports"));
   }
-  if (request.host_port && !will_have_host_port(pod, *port)) {
-    return fail(error_of(Code::invalid, "port {} has no hostPort, and /hostport asks for it", shown)
-                    .at(annotation_path(api::kPortsAnnotation))
-                    .with_hint("set hostPort in spec.containers[].ports, or leave /hostport out"));
-  }
   PortWish wish{.slot = {request.pool, request.item, request.protocols},
                 .container_port = port->port,
                 .host_port = request.host_port};
-  if (!wish.slot.protocols.empty()) return wish;
-  if (!port->protocol) {
+  if (wish.slot.protocols.empty() && !port->protocol) {
     return fail(error_of(Code::invalid, "port {} is declared for SCTP, which no pool has", shown)
                     .at(annotation_path(api::kPortsAnnotation))
                     .with_hint("name TCP or UDP: POOL PROTOCOL PORT"));
   }
-  wish.slot.protocols = {*port->protocol};
+  if (wish.slot.protocols.empty()) wish.slot.protocols = {*port->protocol};
+  if (Result<> possible = check_host_ports(pod, wish, shown); !possible) return pass(possible);
   return wish;
 }
 

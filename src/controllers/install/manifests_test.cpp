@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <set>
 
@@ -60,6 +61,34 @@ TEST(Manifests, TheControllerRunsWithLittle) {
   ASSERT_TRUE(flow);
   EXPECT_EQ(wire::string_at(flow->object, "/spec/rules/0/subjects/0/serviceAccount/namespace"),
             "games-infra");
+}
+
+// Whether the level of claims takes the call before the one of bulk work does.
+bool is_claims_call(const Wanted& flow, std::string_view verb, std::string_view resource) {
+  const wire::Array* rules = wire::array_at(flow.object, "/spec/rules/0/resourceRules");
+  for (const wire::Value& rule : rules ? *rules : wire::Array{}) {
+    const wire::Array& verbs = *wire::array_at(rule, "/verbs");
+    const bool has_verb = std::ranges::find(verbs, wire::Value(verb)) != verbs.end();
+    if (has_verb && wire::string_at(rule, "/resources/0") == resource) return true;
+  }
+  return false;
+}
+
+// Creating a large pool must not hold back a Pod under admission.
+TEST(Manifests, WhatTheWebhookAsksForDoesNotQueueBehindBulkWork) {
+  const auto all = manifests({});
+  const Wanted* claims = find(all, "FlowSchema", "berth-claims");
+  const Wanted* bulk = find(all, "FlowSchema", "berth-bulk");
+  ASSERT_TRUE(claims && bulk);
+  EXPECT_LT(wire::int_at(claims->object, "/spec/matchingPrecedence"),
+            wire::int_at(bulk->object, "/spec/matchingPrecedence"));
+  for (const char* verb : {"get", "list", "patch"})
+    EXPECT_TRUE(is_claims_call(*claims, verb, "listeners")) << verb;
+  EXPECT_TRUE(is_claims_call(*claims, "get", "portbindings"));
+  for (const char* verb : {"get", "list"}) EXPECT_TRUE(is_claims_call(*claims, verb, "pods"));
+  EXPECT_FALSE(is_claims_call(*claims, "create", "listeners")) << "that is how pools are made";
+  EXPECT_FALSE(is_claims_call(*claims, "delete", "listeners"));
+  EXPECT_FALSE(is_claims_call(*claims, "patch", "pods"));
 }
 
 TEST(Manifests, NobodyGetsEverything) {

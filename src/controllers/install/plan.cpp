@@ -5,6 +5,7 @@
 #include "api/kind.h"
 #include "api/listener.h"
 #include "api/pod_ports.h"
+#include "api/port_binding.h"
 #include "api/port_pool.h"
 #include "base/encoding.h"
 
@@ -189,13 +190,17 @@ Object subject_of(const OurUser& us) {
            Object{{"namespace", us.service_account_namespace}, {"name", us.service_account}}}};
 }
 
-Object flow_rule(const OurUser& us, Array verbs, Array groups, Array resources) {
-  return {{"subjects", Array{subject_of(us)}},
-          {"resourceRules", Array{Object{{"verbs", std::move(verbs)},
-                                         {"apiGroups", std::move(groups)},
-                                         {"resources", std::move(resources)},
-                                         {"clusterScope", true},
-                                         {"namespaces", Array{"*"}}}}}};
+// What a flow takes: these verbs on these resources, in every namespace.
+Object taken(Array verbs, std::string_view group, std::string_view resource) {
+  return {{"verbs", std::move(verbs)},
+          {"apiGroups", Array{Value(group)}},
+          {"resources", Array{Value(resource)}},
+          {"clusterScope", true},
+          {"namespaces", Array{"*"}}};
+}
+
+Object flow_rule(const OurUser& us, Array resource_rules) {
+  return {{"subjects", Array{subject_of(us)}}, {"resourceRules", std::move(resource_rules)}};
 }
 
 Value flow_schema(std::string_view name, std::string_view level, int precedence,
@@ -210,19 +215,28 @@ Value flow_schema(std::string_view name, std::string_view level, int precedence,
                                 {"rules", Array{std::move(rule_of_flow)}}}}};
 }
 
-// The webhook writes to the server that is waiting for it: claims (patches of Listeners) must find
-// a seat while bulk work (everything else of ours) fills its own.
-void add_priority_levels(const OurUser& us, std::vector<Wanted>& out) {
+// All that the webhook asks of the server while that waits for it: claims, which are patches of
+// Listeners, and what it reads before it takes a slot again or says that none is left.
+Array calls_of_the_webhook() {
   const ResourceType& listeners = api::listener_kind().type;
+  const ResourceType& bindings = api::port_binding_kind().type;
+  const ResourceType& pods = kube::types::kPod;
+  return {taken(Array{"get", "list", "patch"}, listeners.group, listeners.plural),
+          taken(Array{"get"}, bindings.group, bindings.plural),
+          taken(Array{"get", "list"}, pods.group, pods.plural)};
+}
+
+// They must find a seat while bulk work (everything else of ours) fills its own. The server cannot
+// tell who of us calls: controllers that patch Listeners sit there too, which is why they give way.
+void add_priority_levels(const OurUser& us, std::vector<Wanted>& out) {
   const auto& level = kube::types::kPriorityLevelConfiguration;
   const auto& flow = kube::types::kFlowSchema;
   out.push_back({level, priority_level("berth-claims", 30)});
   out.push_back({level, priority_level("berth-bulk", 20)});
   out.push_back({flow, flow_schema("berth-claims", "berth-claims", 900,
-                                   flow_rule(us, Array{"patch"}, Array{Value(listeners.group)},
-                                             Array{Value(listeners.plural)}))});
+                                   flow_rule(us, calls_of_the_webhook()))});
   out.push_back({flow, flow_schema("berth-bulk", "berth-bulk", 950,
-                                   flow_rule(us, Array{"*"}, Array{"*"}, Array{"*"}))});
+                                   flow_rule(us, Array{taken(Array{"*"}, "*", "*")}))});
 }
 
 bool is_satisfied_object(const Object& wanted, const Object& found) {

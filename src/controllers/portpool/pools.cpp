@@ -225,6 +225,7 @@ Result<> PoolController::refresh_listeners(const Context& context,
                                            Overtaken& overtaken) {
   return for_each_parallel(
       context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        courtesy_.give_way(own);
         Result<> changed = claimer_.change(own, *list[i].listener, {.spec = list[i].spec});
         if (!changed && was_overtaken(changed.error())) return note(overtaken);
         return changed;

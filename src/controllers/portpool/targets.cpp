@@ -6,18 +6,31 @@
 namespace berth::controllers::portpool {
 namespace {
 
-std::optional<model::Target> target_of(const kube::Pod& pod, const api::PortBindingItem& entry) {
+// The host port of that protocol. On the node's own network every protocol has the number of the
+// container port, whichever are declared.
+std::optional<model::Port> host_port_of(const kube::Pod& pod, model::Port container_port,
+                                        model::Protocol protocol) {
+  std::optional<model::Port> same_number;
+  for (const kube::ContainerPort& port : pod.ports) {
+    if (port.port != container_port || port.host_port == 0) continue;
+    if (port.protocol.view() == model::to_string(protocol)) return port.host_port;
+    if (port.host_port == port.port) same_number = port.host_port;
+  }
+  return same_number;
+}
+
+std::optional<model::Target> target_of(const api::ListenerSpec& spec, const kube::Pod& pod,
+                                       const api::PortBindingItem& entry) {
   const auto container_port = static_cast<model::Port>(entry.rs_start_port);
   if (!entry.host_port) {
     if (pod.ips.empty()) return std::nullopt;
     return model::Target{pod.ips.front(), container_port};
   }
-  if (pod.host_ip.view().empty()) return std::nullopt;
-  for (const kube::ContainerPort& port : pod.ports) {
-    if (port.port == container_port && port.host_port != 0)
-      return model::Target{std::string(pod.host_ip.view()), port.host_port};
-  }
-  return std::nullopt;
+  const Result<model::Protocol> protocol = model::parse_protocol(spec.protocol);
+  if (pod.host_ip.view().empty() || !protocol) return std::nullopt;
+  const auto host_port = host_port_of(pod, container_port, *protocol);
+  if (!host_port) return std::nullopt;
+  return model::Target{std::string(pod.host_ip.view()), *host_port};
 }
 
 }  // namespace
@@ -30,7 +43,7 @@ api::ListenerSpec without_target(api::ListenerSpec spec) {
 api::ListenerSpec spec_for(const api::ListenerSpec& spec, const kube::Pod& pod,
                            const api::PortBindingItem& entry) {
   api::ListenerSpec out = without_target(spec);
-  const std::optional<model::Target> target = target_of(pod, entry);
+  const std::optional<model::Target> target = target_of(spec, pod, entry);
   if (!target) return out;
   const std::int64_t weight = pod.meta.deleting ? 0 : std::int64_t{model::kDefaultWeight};
   out.target_group = api::ListenerTargetGroup{

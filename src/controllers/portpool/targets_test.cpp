@@ -1,0 +1,45 @@
+#include "controllers/portpool/targets.h"
+
+#include <gtest/gtest.h>
+
+namespace berth::controllers::portpool {
+namespace {
+
+// Where a Listener of this protocol leads, "ip:port"; empty when nowhere.
+std::string target(const kube::Pod& pod, std::string protocol) {
+  const api::PortBindingItem entry{.rs_start_port = 8000, .host_port = true};
+  const api::ListenerSpec spec = spec_for({.protocol = std::move(protocol)}, pod, entry);
+  if (!spec.target_group) return "";
+  const api::ListenerBackend& backend = spec.target_group->backends.front();
+  return fmt::format("{}:{}", backend.ip, backend.port);
+}
+
+kube::Pod pod_with(std::vector<kube::ContainerPort> ports) {
+  kube::Pod pod{.ips = {"10.0.0.1"}};
+  pod.host_ip = decltype(pod.host_ip)("192.0.2.1");
+  pod.ports = std::move(ports);
+  return pod;
+}
+
+const kube::Interned kTcp("TCP");
+const kube::Interned kUdp("UDP");
+
+TEST(HostPortTargets, EachProtocolLeadsToItsOwnHostPort) {
+  const kube::Pod pod = pod_with({{.protocol = kTcp, .port = 8000, .host_port = 28000},
+                                  {.protocol = kUdp, .port = 8000, .host_port = 28001}});
+  EXPECT_EQ(target(pod, "TCP"), "192.0.2.1:28000");
+  EXPECT_EQ(target(pod, "UDP"), "192.0.2.1:28001");
+}
+
+TEST(HostPortTargets, AProtocolWithoutAHostPortLeadsNowhere) {
+  const kube::Pod pod = pod_with({{.protocol = kTcp, .port = 8000, .host_port = 28000}});
+  EXPECT_EQ(target(pod, "UDP"), "");
+}
+
+TEST(HostPortTargets, OnTheNodesNetworkOneDeclarationIsEnough) {
+  const kube::Pod pod = pod_with({{.protocol = kTcp, .port = 8000, .host_port = 8000}});
+  EXPECT_EQ(target(pod, "UDP"), "192.0.2.1:8000");
+}
+
+}  // namespace
+}  // namespace berth::controllers::portpool
