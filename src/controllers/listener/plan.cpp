@@ -138,10 +138,14 @@ Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
     if (inside && is_owned_by(listener, grant)) return {};
     others = &grant;
   }
-  const std::string owner =
-      others ? fmt::format("granted to {} {}/{}, which does not own this Listener",
-                           others->owner_kind, others->owner_namespace, others->owner_name)
-             : "granted to nobody";
+  std::string owner = "granted to nobody";
+  if (others) {
+    owner = fmt::format("granted to {} {}/{}", others->owner_kind, others->owner_namespace,
+                        others->owner_name);
+    owner += is_owned_by(listener, *others)
+                 ? fmt::format(" from {} to {} only", others->start_port, others->end_port)
+                 : ", which does not own this Listener";
+  }
   return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", protocol, wish.ports.first,
                        wish.ports.last, model::to_string(wish.lb), owner)
                   .about("Listener " + listener.meta.key().to_string())
