@@ -110,8 +110,8 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), courtesy, events, naming(),
-                            &registry),
+        listener_controller(tasks, client, listeners.store(), balancers.store(), courtesy, events,
+                            naming(), &registry),
         engine(
             tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),

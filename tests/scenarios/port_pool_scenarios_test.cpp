@@ -172,5 +172,31 @@ TEST(PortPool, WhatAForcedRemovalLeavesBehindIsRemovedAndNothingElse) {
   EXPECT_EQ(balancers->size(), 1u) << "ports that were granted to the pool are free for others";
 }
 
+// The same ports under a new name: the old item's Listeners go, then its grant, and only then the
+// new one has them. The book fails a Listener that is made outside of its item's grant.
+TEST(PortPool, ARenamedItemKeepsItsPortsFromOthers) {
+  PoolHouse house(7, {});
+  ASSERT_TRUE(house.open());
+  ASSERT_TRUE(house.settle());
+  User user(house.world());
+  ASSERT_TRUE(user.change_pool("rooms", [](Value& pool) {
+    return wire::set_at(pool, "/spec/poolItems/0/itemName", Value("renamed")).has_value();
+  })) << user.last_refusal();
+  const std::string path = "/apis/berth.dev/v1/loadbalancers/edge.demo";
+  const auto is_renamed = [&] {
+    const auto object = house.cluster().ask("GET", path);
+    const auto pool = house.cluster().ask("GET", kPools + "/rooms");
+    return object && wire::string_at(*object, "/spec/grants/0/item") == "renamed" && pool &&
+           wire::string_at(*pool, "/status/status") == "Ready";
+  };
+  ASSERT_TRUE(house.run_until(is_renamed)) << wire::to_json(*house.cluster().ask("GET", path));
+  const Result<> settled = house.settle();
+  ASSERT_TRUE(settled) << settled.error().to_string();
+  const auto object = house.cluster().ask("GET", path);
+  ASSERT_TRUE(object);
+  EXPECT_EQ(wire::array_at(*object, "/spec/grants")->size(), 1u);
+  ASSERT_TRUE(user.create("room-0", kind_of(0))) << user.last_refusal();
+}
+
 }  // namespace
 }  // namespace berth::scenario

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <span>
 
 #include "api/keys.h"
 #include "api/walkers.h"
@@ -58,6 +59,24 @@ std::vector<model::WeightedTarget> targets_of(const api::ListenerSpec& spec) {
   return out;
 }
 
+bool overlaps(const api::Grant& grant, const model::PortRange& ports) {
+  return grant.start_port <= ports.last && ports.first <= grant.end_port;
+}
+
+bool is_owned_by(const api::Listener& listener, const api::Grant& grant) {
+  return listener.meta.ns.view() == grant.owner_namespace && !grant.owner_uid.empty() &&
+         std::ranges::any_of(listener.meta.owners, [&](const kube::OwnerReference& owner) {
+           return owner.uid == grant.owner_uid;
+         });
+}
+
+void add_missing(const std::vector<api::Grant>& from, const std::vector<api::Grant>& in,
+                 std::vector<api::Grant>& out) {
+  for (const api::Grant& grant : from) {
+    if (std::ranges::find(in, grant) == in.end()) out.push_back(grant);
+  }
+}
+
 Object put(std::string path, Value value) {
   return {{"op", "add"}, {"path", std::move(path)}, {"value", std::move(value)}};
 }
@@ -105,6 +124,52 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
                                     .targets = targets_of(listener.spec)};
   }
   return wish;
+}
+
+Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
+                       const api::LoadBalancer* balancer) {
+  const std::string_view protocol = model::to_string(wish.protocol);
+  const api::Grant* others = nullptr;
+  const std::span<const api::Grant> grants =
+      balancer ? std::span(balancer->spec.grants) : std::span<const api::Grant>();
+  for (const api::Grant& grant : grants) {
+    if (!overlaps(grant, wish.ports) || grant.protocol != protocol) continue;
+    const bool inside = grant.start_port <= wish.ports.first && wish.ports.last <= grant.end_port;
+    if (inside && is_owned_by(listener, grant)) return {};
+    others = &grant;
+  }
+  std::string owner = "granted to nobody";
+  if (others) {
+    owner = fmt::format("granted to {} {}/{}", others->owner_kind, others->owner_namespace,
+                        others->owner_name);
+    owner += is_owned_by(listener, *others)
+                 ? fmt::format(" from {} to {} only", others->start_port, others->end_port)
+                 : ", which does not own this Listener";
+  }
+  return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", protocol, wish.ports.first,
+                       wish.ports.last, model::to_string(wish.lb), owner)
+                  .about("Listener " + listener.meta.key().to_string())
+                  .at("spec.port")
+                  .with_hint("a Listener is acted on only for the PortPool that made it and has "
+                             "the ports: delete this one, and ask a pool for a port"));
+}
+
+std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
+                                       const api::LoadBalancer* after) {
+  static const std::vector<api::Grant> none;
+  const std::vector<api::Grant>& old = before ? before->spec.grants : none;
+  const std::vector<api::Grant>& now = after ? after->spec.grants : none;
+  std::vector<api::Grant> out;
+  if (old == now) return out;
+  add_missing(old, now, out);
+  add_missing(now, old, out);
+  return out;
+}
+
+bool is_about(const std::vector<api::Grant>& grants, const api::Listener& listener) {
+  const model::PortRange ports = api::ports_of(listener.spec);
+  return std::ranges::any_of(grants,
+                             [&](const api::Grant& grant) { return overlaps(grant, ports); });
 }
 
 engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerRef& lb,

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/listener.h"
+#include "api/load_balancer.h"
 #include "engine/engine.h"
 #include "model/load_balancer.h"
 #include "wire/value.h"
@@ -26,8 +28,20 @@ Result<> check_cluster_id(std::string_view id);
 // has nothing there. Errors name the field that cannot be read.
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming);
 
-// What is known of a Listener that cannot be read: its listener at the provider, if it has one, is
-// still its own.
+// A Listener is acted on only inside a grant of its owner: anybody who may create Listeners could
+// otherwise lead a pool's port elsewhere, under its name in another namespace. `balancer` may be
+// null. The error says whose the ports are.
+Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
+                       const api::LoadBalancer* balancer);
+
+// Grants that one of them has and the other has not; each may be null.
+std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
+                                       const api::LoadBalancer* after);
+// Whether one of them is about ports of the Listener.
+bool is_about(const std::vector<api::Grant>& grants, const api::Listener& listener);
+
+// What is known of a Listener that cannot be read, or is outside of its owner's grants: its
+// listener at the provider, if it has one, is still its own.
 engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerRef& lb,
                        const Naming& naming);
 

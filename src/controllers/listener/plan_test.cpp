@@ -39,5 +39,75 @@ TEST(ListenerNaming, AListenerThatCannotBeReadStillNamesWhatItHas) {
   EXPECT_FALSE(wish.spec);
 }
 
+// The Listener of a pool's port 30000, and the LoadBalancer object with the pool's grant.
+api::Listener listener_of_pool() {
+  api::Listener listener;
+  listener.meta.ns = kube::Interned("games");
+  listener.meta.name = "demo-tcp-30000";
+  listener.meta.owners = std::vector<kube::OwnerReference>{{.name = "rooms", .uid = "uid-1"}};
+  listener.spec = {.load_balancer_id = "edge:demo", .port = 30000, .protocol = "TCP"};
+  return listener;
+}
+api::LoadBalancer balancer() {
+  api::LoadBalancer object;
+  object.meta.name = "edge.demo";
+  object.spec.grants = {{.protocol = "TCP",
+                         .start_port = 30000,
+                         .end_port = 30009,
+                         .owner_kind = "PortPool",
+                         .owner_namespace = "games",
+                         .owner_name = "rooms",
+                         .owner_uid = "uid-1",
+                         .item = "item1"}};
+  return object;
+}
+// "yes", or why not.
+std::string granted(const api::Listener& listener, const api::LoadBalancer* object) {
+  const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
+  const Result<> checked = check_granted(listener, wish, object);
+  return checked ? "yes" : checked.error().to_string();
+}
+
+TEST(ListenerGrant, IsForTheOwnersListenersInItsNamespace) {
+  const api::LoadBalancer object = balancer();
+  EXPECT_EQ(granted(listener_of_pool(), &object), "yes");
+  api::Listener foreign = listener_of_pool();
+  foreign.meta.ns = kube::Interned("evil");
+  EXPECT_THAT(granted(foreign, &object),
+              ::testing::HasSubstr("Listener evil/demo-tcp-30000: spec.port: TCP ports 30000-30000 "
+                                   "of edge:demo are granted to PortPool games/rooms, which does "
+                                   "not own this Listener"));
+  api::Listener orphan = listener_of_pool();
+  orphan.meta.owners = std::vector<kube::OwnerReference>{};
+  EXPECT_NE(granted(orphan, &object), "yes");
+}
+
+TEST(ListenerGrant, IsForItsPortsAndProtocol) {
+  const api::LoadBalancer object = balancer();
+  api::Listener listener = listener_of_pool();
+  listener.spec.protocol = "UDP";
+  EXPECT_THAT(granted(listener, &object), ::testing::HasSubstr("are granted to nobody"));
+  listener = listener_of_pool();
+  listener.spec.port = 30005;
+  listener.spec.end_port = 30009;
+  EXPECT_EQ(granted(listener, &object), "yes");
+  listener.spec.end_port = 30010;
+  EXPECT_THAT(granted(listener, &object), ::testing::HasSubstr("from 30000 to 30009 only"));
+  EXPECT_THAT(granted(listener_of_pool(), nullptr), ::testing::HasSubstr("granted to nobody"));
+}
+
+TEST(ListenerGrant, OneThatCameOrWentIsAChange) {
+  const api::LoadBalancer before = balancer();
+  api::LoadBalancer after = balancer();
+  EXPECT_TRUE(changed_grants(&before, &after).empty());
+  after.spec.grants.front().end_port = 30019;
+  EXPECT_EQ(changed_grants(&before, &after).size(), 2u);
+  EXPECT_EQ(changed_grants(nullptr, &after).size(), 1u);
+  EXPECT_TRUE(is_about(changed_grants(&before, nullptr), listener_of_pool()));
+  api::Listener other = listener_of_pool();
+  other.spec.port = 30010;
+  EXPECT_FALSE(is_about(changed_grants(&before, nullptr), other));
+}
+
 }  // namespace
 }  // namespace berth::controllers::listener

@@ -21,14 +21,20 @@ ObjectKey key_of(const std::string& text) {
   return {text.substr(0, slash), text.substr(slash + 1)};
 }
 
+bool rests(const api::Listener& listener) {
+  return !listener.meta.deleting && claims::is_applied(listener);
+}
+
 }  // namespace
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
-                                       claims::ListenerStore& listeners, claims::Courtesy& courtesy,
+                                       claims::ListenerStore& listeners,
+                                       claims::BalancerStore& balancers, claims::Courtesy& courtesy,
                                        kube::EventRecorder& events, Naming naming,
                                        metrics::Registry* registry)
     : client_(client),
       listeners_(listeners),
+      balancers_(balancers),
       courtesy_(courtesy),
       events_(events),
       naming_(std::move(naming)),
@@ -36,11 +42,23 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
               [this](const Context& c, const ObjectKey& k) { return reconcile_wish(c, k); }),
       notes_(tasks, {.name = "listener-status", .workers = kOutcomeWriters, .registry = registry},
              [this](const Context& c, const ObjectKey& k) { return reconcile_outcome(c, k); }) {
+  watch();
+}
+
+void ListenerController::watch() {
   wishes_.watch(listeners_, [](const auto& change, const auto& emit) {
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    const bool rests =
-        change.after && !change.after->meta.deleting && claims::is_applied(*change.after);
-    if (!rests) emit(change.object().meta.key());
+    if (!change.after || !rests(*change.after)) emit(change.object().meta.key());
+  });
+  // A grant that came or went decides whether its Listeners are acted on. Those of the first list
+  // are known before any Listener is looked at.
+  wishes_.watch(balancers_, [this](const auto& change, const auto& emit) {
+    if (change.initial) return;
+    const auto grants = changed_grants(change.before.get(), change.after.get());
+    if (grants.empty()) return;
+    for (const auto& one : listeners_.by_index(claims::kBalancerIndex, change.object().meta.name)) {
+      if (is_about(grants, *one) && !rests(*one)) emit(one->meta.key());
+    }
   });
 }
 
@@ -56,44 +74,55 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
     engine_->forget(key.to_string());
     return Requeue{};
   }
-  if (!listener->meta.deleting && claims::is_applied(*listener)) return Requeue{};
-  Result<engine::Wish> wish = wish_of(*listener, naming_);
+  if (rests(*listener)) return Requeue{};
+  Result<engine::Wish> wish = granted_wish(*listener);
   if (wish) {
     engine_->want(key.to_string(), std::move(*wish));
     return Requeue{};
   }
-  // What cannot be read was never made: it may go, and it is shown why it does nothing.
+  // What cannot be read, or is nobody's to give, has nothing at the load balancer that is its own:
+  // it may go, and it is shown why it does nothing.
+  engine_->forget(key.to_string());
   report({.key = key.to_string(),
           .version = version_of(*listener),
           .result = listener->meta.deleting ? Result<>{} : Result<>(fail(wish.error()))});
   return Requeue{};
 }
 
+Result<engine::Wish> ListenerController::granted_wish(const api::Listener& listener) const {
+  Result<engine::Wish> wish = wish_of(listener, naming_);
+  if (!wish) return wish;
+  const auto balancer = balancers_.get("", model::object_name(wish->lb));
+  if (Result<> granted = check_granted(listener, *wish, balancer.get()); !granted)
+    return pass(granted);
+  return wish;
+}
+
 void ListenerController::report(const engine::Outcome& outcome) {
   const ObjectKey key = key_of(outcome.key);
   {
     const MutexLock lock(mu_);
-    outcomes_.insert_or_assign(key, outcome);
+    outcomes_.insert_or_assign(key, Noted{outcome, ++reports_});
   }
   notes_.queue().add(key);
 }
 
 Result<Requeue> ListenerController::reconcile_outcome(const Context& context,
                                                       const ObjectKey& key) {
-  engine::Outcome outcome;
+  Noted noted;
   {
     const MutexLock lock(mu_);
     const auto it = outcomes_.find(key);
     if (it == outcomes_.end()) return Requeue{};
-    outcome = it->second;
+    noted = it->second;
   }
   const auto listener = listeners_.get(key);
-  if (listener && version_of(*listener) == outcome.version) {
-    if (Result<> noted = note(context, *listener, outcome); !noted) return pass(noted);
+  if (listener && version_of(*listener) == noted.outcome.version) {
+    if (Result<> written = note(context, *listener, noted.outcome); !written) return pass(written);
   }
   const MutexLock lock(mu_);
   const auto it = outcomes_.find(key);
-  if (it != outcomes_.end() && it->second.version == outcome.version) outcomes_.erase(it);
+  if (it != outcomes_.end() && it->second.number == noted.number) outcomes_.erase(it);
   return Requeue{};
 }
 
@@ -130,8 +159,10 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
   std::vector<engine::StandingWish> out;
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
     if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
-    Result<engine::Wish> wish = wish_of(*listener, naming_);
-    const bool applied = wish && !listener->meta.deleting && claims::is_applied(*listener);
+    Result<engine::Wish> wish = granted_wish(*listener);
+    const bool applied = wish && rests(*listener);
+    // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
+    // be in use, and the grant may come back.
     out.push_back({.key = listener->meta.key().to_string(),
                    .wish = wish ? std::move(*wish) : name_only(*listener, lb, naming_),
                    .applied = applied});

@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "claims/courtesy.h"
+#include "claims/grantor.h"
 #include "claims/slot.h"
 #include "controllers/listener/plan.h"
 #include "engine/engine.h"
@@ -23,8 +24,8 @@ namespace berth::controllers::listener {
 class ListenerController final : public engine::Sink {
  public:
   ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
-                     claims::Courtesy& courtesy, kube::EventRecorder& events, Naming naming,
-                     metrics::Registry* registry);
+                     claims::BalancerStore& balancers, claims::Courtesy& courtesy,
+                     kube::EventRecorder& events, Naming naming, metrics::Registry* registry);
 
   // Before `add_to`; the engine outlives the controllers' run.
   void use(engine::Engine& engine) { engine_ = &engine; }
@@ -35,6 +36,15 @@ class ListenerController final : public engine::Sink {
   std::vector<engine::StandingWish> wishes_for(const model::LoadBalancerRef& lb) const;
 
  private:
+  // Two outcomes may answer the same wish: a failure, and that it was met in the end.
+  struct Noted {
+    engine::Outcome outcome{};
+    std::uint64_t number = 0;
+  };
+
+  void watch();
+  // The wish, when its Listener may have one.
+  Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
   Result<kube::Requeue> reconcile_outcome(const Context& context, const kube::ObjectKey& key);
   Result<> note(const Context& context, const api::Listener& listener,
@@ -43,12 +53,14 @@ class ListenerController final : public engine::Sink {
 
   kube::Client& client_;
   claims::ListenerStore& listeners_;
+  claims::BalancerStore& balancers_;
   claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const Naming naming_;
   engine::Engine* engine_ = nullptr;
   mutable Mutex mu_;
-  std::map<kube::ObjectKey, engine::Outcome> outcomes_ GUARDED_BY(mu_);
+  std::map<kube::ObjectKey, Noted> outcomes_ GUARDED_BY(mu_);
+  std::uint64_t reports_ GUARDED_BY(mu_) = 0;
   kube::Controller wishes_;
   kube::Controller notes_;
 };

@@ -1,0 +1,96 @@
+#include "controllers/listener/reconcile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "claims/test_support.h"
+#include "kube/client/fake_transport.h"
+
+namespace berth::controllers::listener {
+namespace {
+
+using claims::testing::applied;
+using claims::testing::leading_to;
+using claims::testing::peer_at;
+
+const model::LoadBalancerRef kDemo{model::Provider::edge, "", "demo"};
+
+// What the engine is told of a load balancer with a pool's Listener on it.
+class StandingWishes : public ::testing::Test {
+ protected:
+  StandingWishes() {
+    claims::add_indexes(listeners_, {});
+    api::LoadBalancer object;
+    object.meta.name = model::object_name(kDemo);
+    object.meta.resource_version = 1;
+    object.spec.grants = {{.protocol = "TCP",
+                           .start_port = 30000,
+                           .end_port = 30009,
+                           .owner_namespace = "games",
+                           .owner_uid = "uid-of-rooms"}};
+    balancers_.put(std::move(object));
+    have(of_pool("games"));
+  }
+
+  static std::shared_ptr<const kube::ClusterConfig> cluster() {
+    auto config = std::make_shared<kube::ClusterConfig>();
+    config->server = "https://api:6443";
+    return config;
+  }
+  static api::Listener of_pool(std::string_view ns) {
+    api::Listener listener = applied(peer_at({}));
+    listener.meta.ns = kube::Interned(ns);
+    listener.meta.owners = {{.name = "rooms", .uid = "uid-of-rooms"}};
+    return listener;
+  }
+  void have(api::Listener listener) {
+    listener.meta.resource_version = ++version_;
+    listeners_.put(std::move(listener));
+  }
+  engine::StandingWish wish_of(const std::string& ns) const {
+    for (const engine::StandingWish& one : controller_.wishes_for(kDemo))
+      if (one.key.starts_with(ns + "/")) return one;
+    ADD_FAILURE() << "nothing of " << ns;
+    return {};
+  }
+
+  kube::testing::JumpingTasks tasks_;
+  kube::testing::FakeTransport transport_;
+  kube::Client client_{transport_, cluster()};
+  metrics::Registry registry_;
+  kube::EventRecorder events_{tasks_, client_, "berth", registry_};
+  claims::Courtesy courtesy_;
+  claims::ListenerStore listeners_;
+  claims::BalancerStore balancers_;
+  ListenerController controller_{
+      tasks_,    client_, listeners_, balancers_, courtesy_, events_, {.cluster_id = "berth"},
+      &registry_};
+  kube::ResourceVersion version_ = 0;
+};
+
+TEST_F(StandingWishes, HaveWhatAPoolMade) {
+  const engine::StandingWish own = wish_of("games");
+  EXPECT_TRUE(own.applied);
+  EXPECT_TRUE(own.wish.spec);
+}
+
+// With all that makes ours: the name, the owner, and the annotation that says it is done. The audit
+// would call the pool's listener drifted, and lead it away.
+TEST_F(StandingWishes, DoNotHaveWhatSomebodyWroteInAnotherNamespace) {
+  have(applied(leading_to(of_pool("evil"), "10.6.6.6")));
+  const engine::StandingWish foreign = wish_of("evil");
+  EXPECT_FALSE(foreign.applied);
+  EXPECT_FALSE(foreign.wish.spec);
+  EXPECT_TRUE(wish_of("games").wish.spec);
+}
+
+TEST_F(StandingWishes, OfAListenerWithoutAGrantNothingIsLeftButItsName) {
+  balancers_.erase({"", model::object_name(kDemo)}, "", 2);
+  const engine::StandingWish own = wish_of("games");
+  EXPECT_FALSE(own.applied);
+  EXPECT_FALSE(own.wish.spec);
+  EXPECT_EQ(own.wish.name, "berth_demo-tcp-30000") << "so that it is nobody's leftover";
+}
+
+}  // namespace
+}  // namespace berth::controllers::listener
