@@ -37,6 +37,8 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
       notes_(tasks, {.name = "listener-status", .workers = kOutcomeWriters, .registry = registry},
              [this](const Context& c, const ObjectKey& k) { return reconcile_outcome(c, k); }) {
   wishes_.watch(listeners_, [](const auto& change, const auto& emit) {
+    // Another controller looks after it, and its status and finalizer are for that one to write.
+    if (claims::is_foreign(change.object())) return;
     // Nothing to wish for one that is as it should be: most of them, after a restart.
     const bool rests =
         change.after && !change.after->meta.deleting && claims::is_applied(*change.after);

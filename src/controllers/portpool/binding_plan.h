@@ -36,6 +36,8 @@ struct BindingView {
   std::vector<HeldSlot> slots{};
   // Slots that the Pod was told of and that no claim of its own holds: their locks.
   std::vector<HeldSlot> lost{};
+  // The Pod has its ports from another controller, whose Listeners are still there.
+  bool is_foreign = false;
   std::shared_ptr<const api::PortBinding> binding{};
   // How the Pod's items stand in their pools now; null: not known.
   std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};
