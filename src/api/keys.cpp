@@ -35,7 +35,7 @@ std::string label_value(std::string_view text) {
 }
 
 std::string pool_binding_label(std::string_view pool, std::string_view pool_namespace) {
-  std::string key = "portpool.";
+  std::string key(kPoolBindingPrefix);
   key.append(pool).append(".").append(pool_namespace);
   return key.size() <= kMaxLabelText ? key : with_digest(key, key);
 }

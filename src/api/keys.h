@@ -39,6 +39,8 @@ inline constexpr std::size_t kMaxLabelText = 63;
 // that long names and names with odd characters stay apart.
 std::string label_value(std::string_view text);
 
+// How the next ones begin.
+inline constexpr std::string_view kPoolBindingPrefix = "portpool.";
 // The key of a PortBinding's label whose value is `label_value(item)`: "portpool.rooms.games", cut
 // and completed with a digest where it is longer than a key may be.
 std::string pool_binding_label(std::string_view pool, std::string_view pool_namespace);

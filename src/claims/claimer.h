@@ -118,6 +118,9 @@ class Claimer {
                                               const std::vector<SlotRequest>& requests,
                                               const ledger::Claim& claim);
   Result<bool> has_pod_with_token(const Context& context, const ledger::Claim& claim);
+  // Whether a Pod lives that was answered with this claim and does not carry its token.
+  Result<bool> has_pod_told_of(const Context& context, const ledger::Claim& claim,
+                               const std::vector<Locks>& by_entry);
   Result<> refuse_while_pod_lives(const Context& context, const std::vector<Locks>& by_entry);
 
   void remember(const wire::Value& listener);

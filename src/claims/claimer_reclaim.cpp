@@ -5,6 +5,7 @@
 #include <set>
 
 #include "api/decode.h"
+#include "api/pod_ports.h"
 #include "api/port_binding.h"
 #include "claims/claim_patch.h"
 #include "claims/claimer.h"
@@ -52,6 +53,19 @@ std::vector<kube::ObjectKey> locks_in(const std::vector<api::PortBindingItem>& t
         {item.pool_namespace, api::pool_listener_name(*first, *protocol, api::ports_of(item))});
   }
   return keys;
+}
+
+// Whether the Pod lives and was told of one of these slots.
+bool tells_of(const Value& pod, const std::set<kube::ObjectKey>& locks,
+              const model::LoadBalancerDefaults& defaults) {
+  const std::string_view phase = wire::string_at(pod, "/status/phase");
+  if (phase == "Succeeded" || phase == "Failed") return false;
+  const std::string path =
+      "/metadata/annotations/" + wire::escape_pointer_step(api::kPoolBindingsAnnotation);
+  const auto told = api::decode_pool_bindings(wire::string_at(pod, path));
+  return told && std::ranges::any_of(locks_in(*told, defaults), [&](const kube::ObjectKey& lock) {
+           return locks.contains(lock);
+         });
 }
 
 }  // namespace
@@ -186,8 +200,10 @@ Result<std::vector<TakenSlot>> Claimer::reuse_oldest(const Context& context,
            earlier.pod_uid.empty();
   });
   if (oldest.empty()) return std::vector<TakenSlot>{};
-  const Result<bool> in_use = has_pod_with_token(context, *claim_of(*oldest.front().front()));
-  if (!in_use) return fail(in_use.error());
+  const ledger::Claim earlier = *claim_of(*oldest.front().front());
+  Result<bool> in_use = has_pod_with_token(context, earlier);
+  if (in_use && !*in_use) in_use = has_pod_told_of(context, earlier, oldest);
+  if (!in_use) return pass(in_use);
   if (*in_use) return std::vector<TakenSlot>{};
   Result<std::vector<TakenSlot>> reused =
       replace_claims(context, oldest, claim, ledger::Event::reused);
@@ -201,6 +217,27 @@ Result<bool> Claimer::has_pod_with_token(const Context& context, const ledger::C
       {.ns = claim.ns, .label_selector = fmt::format("{}={}", ledger::kTokenLabel, claim.token)});
   if (!page) return fail(page.error());
   return !page->items.empty();
+}
+
+// Somebody may have taken the label off while it waits for its address; or its name was created
+// twice, and the claim has the token of the creation that the server refused.
+Result<bool> Claimer::has_pod_told_of(const Context& context, const ledger::Claim& claim,
+                                      const std::vector<Locks>& by_entry) {
+  std::set<kube::ObjectKey> locks;
+  for (const Locks& entry : by_entry)
+    for (const ListenerPtr& lock : entry) locks.insert(lock->meta.key());
+  const auto is_told = [&](const Value& pod) { return tells_of(pod, locks, options_.defaults); };
+  if (!claim.pod_name.empty()) {
+    const Result<Value> pod = client_.get(context, kube::types::kPod, {claim.ns, claim.pod_name});
+    if (!pod && pod.error().code == Code::not_found) return false;
+    if (!pod) return fail(pod.error());
+    return is_told(*pod);
+  }
+  const Result<kube::ListPage> page =
+      client_.list_all(context, kube::types::kPod,
+                       {.ns = claim.ns, .label_selector = fmt::format("!{}", ledger::kTokenLabel)});
+  if (!page) return fail(page.error());
+  return std::ranges::any_of(page->items, is_told);
 }
 
 }  // namespace berth::claims

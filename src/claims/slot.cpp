@@ -74,13 +74,22 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
   });
   store.add_index(std::string(kBalancerIndex),
                   [defaults](const api::Listener& listener, kube::EmitKey emit) {
+                    if (is_foreign(listener)) return;
                     const auto ref = load_balancer_of(listener, defaults);
                     emit(ref ? model::object_name(*ref) : std::string(kNoBalancer));
                   });
 }
 
+bool is_foreign(const api::Listener& listener) {
+  // One that somebody wrote by hand has no owner; of ours, people may have taken an annotation off.
+  return kube::has(listener.meta.labels, api::kOwnerKindKey) &&
+         !kube::has(listener.meta.annotations, kItemAnnotation) &&
+         !kube::has(listener.meta.annotations, ledger::kClaimAnnotation) &&
+         !kube::has(listener.meta.annotations, kLockAnnotation);
+}
+
 bool belongs_to_pool(const api::Listener& listener) {
-  return kube::get(listener.meta.labels, api::kOwnerKindKey) == kPoolOwner;
+  return kube::get(listener.meta.labels, api::kOwnerKindKey) == kPoolOwner && !is_foreign(listener);
 }
 
 kube::ObjectKey pool_of(const api::Listener& listener) {

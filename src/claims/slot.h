@@ -25,9 +25,11 @@ inline constexpr std::string_view kItemAnnotation = "berth.dev/pool-item";
 // Hash of the spec that the load balancer was last seen to have, in two parts: whom it leads to,
 // and how ("1f…-9a…"). What changes is emptied in the same write.
 inline constexpr std::string_view kAppliedAnnotation = "berth.dev/applied";
+// On a peer: the name of the slot's lock.
+inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
 inline constexpr std::string_view kPoolOwner = "PortPool";
 
-// Names of the indexes on the Listener store.
+// Names of the indexes on the Listener store. What is foreign is in none of them.
 inline constexpr std::string_view kPoolIndex = "pool";            // by "namespace/pool"
 inline constexpr std::string_view kTokenIndex = "claim-token";    // claims whose Pod was not seen
 inline constexpr std::string_view kPodIndex = "claim-pod";        // by "namespace/pod"
@@ -39,7 +41,12 @@ inline constexpr std::string_view kNoBalancer;
 // Adds them; before the informer starts.
 void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults);
 
+// Another controller made it, by the labels that we have in common: bcs-ingress-controller, for a
+// pool or for an Ingress. It may carry traffic that we know nothing of: nobody here touches it.
+bool is_foreign(const api::Listener& listener);
+// Ours, and of a pool.
 bool belongs_to_pool(const api::Listener& listener);
+// The pool that its labels name, whoever made it.
 kube::ObjectKey pool_of(const api::Listener& listener);
 std::string_view item_of(const api::Listener& listener);
 std::optional<model::Protocol> protocol_of(const api::Listener& listener);

@@ -84,6 +84,13 @@ inline api::Listener with_claim(api::Listener listener, const ledger::Claim& cla
 
 inline api::Listener lock_at(const Place& place) { return with_claim(peer_at(place), ""); }
 
+// As bcs-ingress-controller leaves it: the same name and labels, and nothing of ours.
+inline api::Listener foreign_at(const Place& place) {
+  api::Listener listener = peer_at(place);
+  listener.meta.annotations.clear();
+  return listener;
+}
+
 inline api::Listener leading_to(api::Listener listener, std::string ip) {
   listener.spec.target_group =
       api::ListenerTargetGroup{.protocol = listener.spec.protocol,

@@ -7,6 +7,7 @@
 
 #include "api/kind.h"
 #include "controllers/install/uninstall.h"
+#include "ledger/claim.h"
 #include "scenario.h"
 #include "sim/world/cluster.h"
 
@@ -62,12 +63,33 @@ kind: Secret
 metadata: {name: berth-webhook-certificate, namespace: berth-system}
 )";
 
+// Its label was taken off.
 constexpr std::string_view kRoom = R"(
 apiVersion: v1
 kind: Pod
-metadata: {name: room-0, namespace: games, labels: {berth.dev/claim-token: "1"}}
+metadata: {name: room-0, namespace: games}
 spec: {containers: [{name: room, image: "room:1"}]}
 )";
+
+const std::string kListeners =
+    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
+
+// The Pod has the first port.
+Result<> move_in(Cluster& cluster) {
+  if (Result<> made = cluster.create_all(kRoom); !made) return made;
+  const Result<Value> pod = cluster.ask("GET", "/api/v1/namespaces/games/pods/room-0");
+  if (!pod) return fail(pod.error());
+  const ledger::Claim claim{.state = ledger::SlotState::bound,
+                            .token = "1",
+                            .ns = "games",
+                            .pod_name = "room-0",
+                            .pod_uid = std::string(wire::string_at(*pod, "/metadata/uid"))};
+  const Object annotations{{ledger::kClaimAnnotation, ledger::encode(claim)}};
+  const Result<Value> bound =
+      cluster.ask("PATCH", kListeners + "/demo-tcp-100",
+                  Object{{"metadata", Object{{"annotations", annotations}}}});
+  return bound ? Result<>{} : fail(bound.error());
+}
 
 const std::string kPools = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/portpools";
 
@@ -185,7 +207,7 @@ TEST(Uninstall, NothingIsLeftAndItCanBeRunAgain) {
 TEST(Uninstall, RefusesWhilePodsHoldPorts) {
   House house;
   ASSERT_TRUE(house.furnish());
-  ASSERT_TRUE(house.cluster().create_all(kRoom));
+  ASSERT_TRUE(move_in(house.cluster()));
   const std::vector<std::string> before = house.left();
   const Result<> refused = house.uninstall();
   ASSERT_FALSE(refused);

@@ -4,11 +4,12 @@
 #include <array>
 #include <ranges>
 
+#include "api/decode.h"
 #include "api/kind.h"
 #include "api/listener.h"
 #include "api/port_pool.h"
+#include "controllers/install/holders.h"
 #include "controllers/install/object_sweep.h"
-#include "ledger/claim.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -106,23 +107,20 @@ Result<bool> Uninstaller::is_running(const Context& context) {
   return may_be_held(view_of(*lease), context.tasks.wall_time());
 }
 
-// By the label that admission puts there. Pods that have ended hold nothing, and without Listeners
-// nobody does.
 Result<std::vector<std::string>> Uninstaller::holders(const Context& context) {
-  Result<bool> none = have_none(context, api::listener_kind().type);
-  if (!none) return pass(none);
-  if (*none) return std::vector<std::string>();
-  Result<kube::ListPage> pods = client_.list_all(
-      context, kube::types::kPod, {.label_selector = std::string(ledger::kTokenLabel)});
-  if (!pods) return pass(pods);
-  std::vector<std::string> out;
-  for (const Value& pod : pods->items) {
-    const std::string_view phase = wire::string_at(pod, "/status/phase");
-    if (phase == "Succeeded" || phase == "Failed") continue;
-    out.push_back(fmt::format("{}/{}", wire::string_at(pod, "/metadata/namespace"),
-                              wire::string_at(pod, "/metadata/name")));
+  const Result<kube::ListPage> page = client_.list_all(context, api::listener_kind().type);
+  if (!page && is_missing(page.error())) return std::vector<std::string>();
+  if (!page) return fail(page.error());
+  std::vector<api::Listener> listeners;
+  for (const Value& object : page->items) {
+    Result<api::Listener> listener = api::decode_listener(object);
+    if (!listener) return pass(listener);
+    listeners.push_back(std::move(*listener));
   }
-  return out;
+  if (listeners.empty()) return std::vector<std::string>();
+  const Result<kube::ListPage> pods = client_.list_all(context, kube::types::kPod);
+  if (!pods) return fail(pods.error());
+  return port_holders(listeners, pods->items);
 }
 
 Result<Survey> Uninstaller::look(const Context& context) {

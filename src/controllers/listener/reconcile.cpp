@@ -47,6 +47,8 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
 
 void ListenerController::watch() {
   wishes_.watch(listeners_, [](const auto& change, const auto& emit) {
+    // Another controller looks after it, and its status and finalizer are for that one to write.
+    if (claims::is_foreign(change.object())) return;
     // Nothing to wish for one that is as it should be: most of them, after a restart.
     if (!change.after || !rests(*change.after)) emit(change.object().meta.key());
   });

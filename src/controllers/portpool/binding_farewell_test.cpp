@@ -288,6 +288,24 @@ TEST_F(NameComesBack, BeforeAnybodyHasCleanedUp) {
   expect_ready();
 }
 
+TEST_F(NameComesBack, NothingOfTheFormerPodStaysOnTheBinding) {
+  wire::Object& meta = room_.object->as_object()["metadata"].as_object();
+  meta["labels"].as_object()["portpool.lobbies.games"] = "item9";
+  meta["labels"].as_object()["team"] = "red";
+  room_.now += minutes{1};
+  take_back();
+  bring_pod();
+  std::erase_if(room_.pod->meta.annotations,
+                [](const auto& one) { return one.first.view() == api::kKeepDurationAnnotation; });
+  room_.step();
+  const kube::StringMap labels = room_.binding()->meta.labels;
+  EXPECT_FALSE(kube::has(labels, "portpool.lobbies.games"));
+  EXPECT_EQ(kube::get(labels, "portpool.rooms.games"), "item1");
+  EXPECT_EQ(kube::get(labels, "team"), "red") << "somebody else's";
+  EXPECT_EQ(room_.binding_says(api::kKeepDurationAnnotation), std::nullopt);
+  EXPECT_EQ(room_.binding_says(api::kUnreadySinceAnnotation), "2026-01-02T00:01:00.000000Z");
+}
+
 // Without keepduration the new Pod has a port of its own, and the old one's is cleaned beside it.
 TEST(BindingFarewell, ANewPodOfTheNameIsBoundWhileTheOldOnesPortIsCleaned) {
   Room room = ready_room({entry(30000), entry(30001)});
@@ -353,6 +371,18 @@ TEST(BindingFarewell, WhoeverDeletesThePortBindingOfAGonePodGivesUpItsKeptPorts)
   room.step();
   EXPECT_EQ(room.claim().state, SlotState::quarantined) << "players may still know it";
   EXPECT_EQ(room.status(), "gone");
+}
+
+// It may be that of a Node, or that of a name whose ports the other controller keeps.
+TEST(BindingFarewell, ABindingOfAnotherControllerStaysUntilSomebodyDeletesIt) {
+  Room room = ready_room();
+  room.lose_pod();
+  room.set_claim("");
+  wire::Object& meta = room.object->as_object()["metadata"].as_object();
+  meta["annotations"].as_object().erase(kPodUidAnnotation);
+  EXPECT_TRUE(is_idle(room.look()));
+  meta["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  EXPECT_TRUE(room.look().delete_binding) << "its finalizer is taken off";
 }
 
 }  // namespace

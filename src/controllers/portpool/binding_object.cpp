@@ -31,6 +31,33 @@ Object annotations_for(const kube::Pod& pod) {
   return annotations;
 }
 
+bool is_its(const api::PortBinding& binding, const kube::Pod& pod) {
+  return kube::get(binding.meta.annotations, kPodUidAnnotation) == pod.meta.uid;
+}
+
+// Empty while it is ready, as users have it. What is said of a Pod that terminates stays.
+std::string unready_since(const api::PortBinding& binding, const kube::Pod& pod, bool ready,
+                          WallTime now) {
+  if (!is_its(binding, pod)) return format_rfc3339_micro(now);
+  const std::string said(kube::get(binding.meta.annotations, api::kUnreadySinceAnnotation));
+  if (pod.meta.deleting) return said;
+  if (ready) return binding.status.status == api::kReady ? std::string() : said;
+  return said.empty() ? format_rfc3339_micro(now) : said;
+}
+
+// The merge patch from what is there to what is wanted: null for what `is_ours` and not wanted.
+template <class IsOurs>
+Object map_patch(const kube::StringMap& now, const Object& wanted, IsOurs is_ours) {
+  Object patch;
+  for (const auto& [key, value] : wanted) {
+    if (!kube::has(now, key) || kube::get(now, key) != value.as_string()) patch[key] = value;
+  }
+  for (const auto& [key, value] : now) {
+    if (is_ours(key.view()) && !wanted.contains(key.view())) patch[key.view()] = nullptr;
+  }
+  return patch;
+}
+
 Object spec_of(const std::vector<api::PortBindingItem>& entries) {
   return api::encode(api::PortBindingSpec{.port_binding_list = entries});
 }
@@ -74,13 +101,24 @@ Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>&
 }
 
 std::optional<Value> binding_patch(const api::PortBinding& binding, const kube::Pod& pod,
-                                   const std::vector<api::PortBindingItem>& entries) {
-  const bool is_its = kube::get(binding.meta.annotations, kPodUidAnnotation) == pod.meta.uid;
-  if (is_its && binding.spec.port_binding_list == entries) return std::nullopt;
-  return Object{{"metadata", Object{{"uid", binding.meta.uid},
-                                    {"labels", labels_for(entries)},
-                                    {"annotations", annotations_for(pod)}}},
-                {"spec", spec_of(entries)}};
+                                   const std::vector<api::PortBindingItem>& entries, bool ready,
+                                   WallTime now) {
+  Object wanted = annotations_for(pod);
+  wanted[api::kUnreadySinceAnnotation] = unready_since(binding, pod, ready, now);
+  const Object annotations = map_patch(binding.meta.annotations, wanted, [](std::string_view key) {
+    return key == api::kKeepDurationAnnotation;
+  });
+  const Object labels =
+      map_patch(binding.meta.labels, labels_for(entries),
+                [](std::string_view key) { return key.starts_with(api::kPoolBindingPrefix); });
+  const bool same_spec = binding.spec.port_binding_list == entries;
+  if (annotations.empty() && labels.empty() && same_spec) return std::nullopt;
+  Object metadata{{"uid", binding.meta.uid}};
+  if (!labels.empty()) metadata["labels"] = labels;
+  if (!annotations.empty()) metadata["annotations"] = annotations;
+  Object patch{{"metadata", metadata}};
+  if (!same_spec) patch["spec"] = spec_of(entries);
+  return patch;
 }
 
 std::optional<Value> status_patch(const api::PortBinding& binding,

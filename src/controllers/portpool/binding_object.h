@@ -20,9 +20,12 @@ void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& p
 
 wire::Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries,
                         WallTime now);
-// The merge patch that makes it this Pod's; nothing when it is.
+// The merge patch that makes it this Pod's, with what the Pod says now; nothing when it is. What
+// was a former Pod's goes. `ready`: all ports lead to the Pod. Since when they do not is emptied
+// once the status says Ready, in a round of its own, for which nobody waits.
 std::optional<wire::Value> binding_patch(const api::PortBinding& binding, const kube::Pod& pod,
-                                         const std::vector<api::PortBindingItem>& entries);
+                                         const std::vector<api::PortBindingItem>& entries,
+                                         bool ready, WallTime now);
 // The merge patch of its status; nothing when it says so already.
 std::optional<wire::Value> status_patch(const api::PortBinding& binding,
                                         const std::vector<api::PortBindingItem>& entries,

@@ -34,6 +34,8 @@ class Planner {
   }
 
   BindingPlan plan() {
+    // Its status and readiness are not ours to write.
+    if (view_.is_foreign) return {};
     for (const HeldSlot& slot : view_.slots) plan_slot(slot);
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
@@ -229,7 +231,7 @@ class Planner {
       plan_.delete_binding = true;  // lets it go; the next round makes a new one
       return;
     }
-    plan_.patch_binding = binding_patch(*view_.binding, *view_.pod, told_);
+    plan_.patch_binding = binding_patch(*view_.binding, *view_.pod, told_, is_ready(), view_.now);
     // While it drains, Listeners change once more; that it is NotReady or Ready again helps nobody.
     if (view_.pod->meta.deleting) return;
     const Duration age = view_.now - view_.pod->meta.created;
@@ -249,6 +251,10 @@ class Planner {
   // The Pod is gone or has ended.
   void plan_farewell() {
     if (!view_.binding) return;
+    // Another controller made it, for a Pod or for a Node. Who deletes it means it.
+    if (!kube::has(view_.binding->meta.annotations, kPodUidAnnotation) &&
+        !view_.binding->meta.deleting)
+      return;
     // Not seen yet, or its slots are not: nothing says that it is over.
     if (has_living_pod() && !told_.empty()) return;
     // Admission finds a kept name's ports through it: the next attempt, if this one fails, too.

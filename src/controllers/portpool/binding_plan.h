@@ -38,6 +38,8 @@ struct BindingView {
   std::vector<HeldSlot> lost{};
   // It was told of a slot whose lock is not there: somebody removed it, and its pool makes another.
   bool misses_lock = false;
+  // The Pod has its ports from another controller, whose Listeners are still there.
+  bool is_foreign = false;
   std::shared_ptr<const api::PortBinding> binding{};
   // How the Pod's items stand in their pools now; null: not known.
   std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};

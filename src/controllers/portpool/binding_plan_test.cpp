@@ -34,6 +34,17 @@ TEST(BindingPlan, AClaimThatFindsItsPodIsBoundAndLeadsToItInOneWrite) {
   EXPECT_TRUE(plan.pod_note.empty()) << "the load balancer has not confirmed";
 }
 
+TEST(BindingPlan, APodOfAnotherControllerStaysAsItIs) {
+  Room room;
+  room.listeners.clear();
+  room.pod->meta.labels.clear();
+  put(room.pod->meta.annotations, api::kBindStatusAnnotation, std::string(api::kReady));
+  room.pod->conditions = {{kube::Interned(api::kPortsReadyCondition), kube::ConditionStatus::yes}};
+  EXPECT_FALSE(is_idle(room.look())) << "nothing leads to it";
+  room.is_foreign = true;
+  EXPECT_TRUE(is_idle(room.look())) << "players reach it through the other controller's Listeners";
+}
+
 TEST(BindingPlan, APodWithoutAnAddressWaits) {
   Room room;
   room.pod->ips.clear();
@@ -74,6 +85,8 @@ TEST(BindingPlan, ThePodIsReadyWhenTheLoadBalancerHasConfirmed) {
               HasSubstr("TCP port 8000 is reached at 1.1.1.1:30000"));
   EXPECT_EQ(plan.binding_events.front().target.kind, "PortBinding");
   EXPECT_EQ(plan.binding_events.front().target.uid, "uid-of-binding-1");
+  const BindingPlan after = room.step();
+  EXPECT_TRUE(after.pod_events.empty() && after.binding_events.empty());
   EXPECT_TRUE(is_idle(room.look())) << "and is told so once";
 }
 
@@ -158,6 +171,48 @@ TEST(BindingPlan, ALongerKeepingOfALivingPodCounts) {
   EXPECT_EQ(plan.changes.size(), 1u);
   EXPECT_FALSE(plan.changes.front().change.spec) << "the load balancer has nothing to do";
   EXPECT_TRUE(is_idle(room.look()));
+}
+
+TEST(BindingPlan, TheBindingSaysHowLongThePodsPortsAreKeptNow) {
+  Room room;
+  room.make_ready();
+  const auto said = [&] { return room.binding_says(api::kKeepDurationAnnotation); };
+  EXPECT_EQ(said(), std::nullopt);
+  put(room.pod->meta.annotations, api::kKeepDurationAnnotation, "5m");
+  room.step();
+  EXPECT_EQ(said(), "5m");
+  put(room.pod->meta.annotations, api::kKeepDurationAnnotation, "10m");
+  room.step();
+  EXPECT_EQ(said(), "10m");
+  std::erase_if(room.pod->meta.annotations,
+                [](const auto& one) { return one.first.view() == api::kKeepDurationAnnotation; });
+  room.step();
+  EXPECT_EQ(said(), std::nullopt);
+  EXPECT_TRUE(is_idle(room.look()));
+}
+
+TEST(BindingPlan, TheBindingSaysSinceWhenItIsNotReadyAndNothingOnceItIs) {
+  Room room;
+  const auto said = [&] { return room.binding_says(api::kUnreadySinceAnnotation); };
+  room.step();
+  EXPECT_EQ(said(), "2026-01-02T00:00:00.000000Z");
+  room.now += seconds{3};
+  room.confirm();
+  EXPECT_FALSE(room.step().patch_binding) << "nobody waits for it before Ready is told";
+  EXPECT_EQ(room.status(), "Ready");
+  room.step();
+  EXPECT_EQ(said(), "");
+  EXPECT_TRUE(is_idle(room.look()));
+
+  room.listeners["demo-tcp-30000"].spec.target_group.reset();
+  room.step();
+  EXPECT_EQ(said(), "2026-01-02T00:00:03.000000Z");
+  room.now += seconds{3};
+  EXPECT_TRUE(is_idle(room.look())) << "it is not ready since then";
+  room.confirm();
+  room.step();
+  room.step();
+  EXPECT_EQ(said(), "");
 }
 
 TEST(BindingPlan, WhatThePoolChangesReachesPodAndBinding) {

@@ -143,11 +143,8 @@ void BindingController::add_slots(BindingView& view) const {
 }
 
 HeldSlot BindingController::slot_of(ListenerPtr lock) const {
-  HeldSlot slot{.claim = claims::claim_of(*lock).value_or(ledger::Claim{})};
-  for (const std::string& name : peers_of(*lock)) {
-    if (ListenerPtr peer = caches_.listeners.get(lock->meta.ns.view(), name))
-      slot.peers.push_back(std::move(peer));
-  }
+  HeldSlot slot{.peers = peers_in(caches_.listeners, *lock),
+                .claim = claims::claim_of(*lock).value_or(ledger::Claim{})};
   slot.lock = std::move(lock);
   return slot;
 }
@@ -163,11 +160,16 @@ void BindingController::add_lost(BindingView& view) const {
       view.misses_lock = true;
       continue;
     }
+    if (claims::is_foreign(*lock)) view.is_foreign = true;
+    if (!claims::belongs_to_pool(*lock)) continue;
     const bool held = std::ranges::any_of(view.slots, [&](const HeldSlot& slot) {
       return slot.lock->meta.key() == lock->meta.key();
     });
     if (!held) view.lost.push_back(slot_of(lock));
   }
+  // One that we admitted has a claim or its token, whatever people do to its Listeners.
+  if (!view.slots.empty() || kube::has(view.pod->meta.labels, ledger::kTokenLabel))
+    view.is_foreign = false;
 }
 
 Result<std::string> BindingController::ask_server(const Context& context, const ObjectKey& key) {

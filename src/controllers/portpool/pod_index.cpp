@@ -41,9 +41,8 @@ claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
   const Result<model::LoadBalancerRef> lb =
       model::parse_load_balancer(entry.load_balancer_ids.front(), defaults);
   if (!lb) return nullptr;
-  const auto lock = listeners.get(entry.pool_namespace,
-                                  api::pool_listener_name(*lb, *protocol, api::ports_of(entry)));
-  return lock && claims::belongs_to_pool(*lock) ? lock : nullptr;
+  return listeners.get(entry.pool_namespace,
+                       api::pool_listener_name(*lb, *protocol, api::ports_of(entry)));
 }
 
 }  // namespace berth::controllers::portpool

@@ -23,7 +23,8 @@ std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
                                       const claims::ListenerStore& listeners,
                                       const kube::Store<kube::Pod>& pods);
 
-// The lock of the slot that the Pod was told of; null when it is not there.
+// The Listener that is the lock of the slot that the Pod was told of; null when it is not there.
+// Whose it is, is for the caller to see: it may be another controller's.
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
                             const claims::ListenerStore& listeners,
                             const model::LoadBalancerDefaults& defaults);

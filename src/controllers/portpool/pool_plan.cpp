@@ -264,4 +264,15 @@ std::vector<std::string> peers_of(const api::Listener& lock) {
   return names;
 }
 
+std::vector<claims::ListenerPtr> peers_in(const claims::ListenerStore& listeners,
+                                          const api::Listener& lock) {
+  std::vector<claims::ListenerPtr> out;
+  for (const std::string& name : peers_of(lock)) {
+    claims::ListenerPtr peer = listeners.get(lock.meta.ns.view(), name);
+    if (peer && claims::belongs_to_pool(*peer) && claims::pool_of(*peer) == claims::pool_of(lock))
+      out.push_back(std::move(peer));
+  }
+  return out;
+}
+
 }  // namespace berth::controllers::portpool

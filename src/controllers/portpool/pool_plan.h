@@ -17,8 +17,7 @@ namespace berth::controllers::portpool {
 // On the lock of a slot: the names of its Listeners on the other load balancers, with commas
 // between.
 inline constexpr std::string_view kPeersAnnotation = "berth.dev/slot-peers";
-// On those: the name of the lock.
-inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
+using claims::kLockAnnotation;  // on those: the name of the lock
 
 // A Listener that the pool must have.
 struct WantedListener {
@@ -78,5 +77,8 @@ api::PortPoolStatus pool_status(const api::PortPool& pool,
 bool is_stray(const api::Listener& lock, const api::Listener& listener);
 
 std::vector<std::string> peers_of(const api::Listener& lock);
+// Those that are there. A Listener that has the name of one and is somebody else's is none.
+std::vector<claims::ListenerPtr> peers_in(const claims::ListenerStore& listeners,
+                                          const api::Listener& lock);
 
 }  // namespace berth::controllers::portpool

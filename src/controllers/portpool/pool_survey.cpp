@@ -23,10 +23,29 @@ void survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
   }
   if (!wanted.is_lock() || !claims::claim_text(*listener).empty()) return;
   if (is_stray(*listener, *listener)) out.strays.push_back(listener);
-  for (const std::string& name : peers_of(*listener)) {
-    const ListenerPtr peer = listeners.get(listener->meta.ns.view(), name);
-    if (peer && is_stray(*listener, *peer)) out.strays.push_back(peer);
-  }
+  for (const ListenerPtr& peer : peers_in(listeners, *listener))
+    if (is_stray(*listener, *peer)) out.strays.push_back(peer);
+}
+
+// Names that the item needs and that Listeners of others have.
+struct Occupied {
+  ListenerPtr first{};
+  std::size_t count = 0;
+};
+
+std::string problem_with(const Occupied& occupied) {
+  const api::Listener& listener = *occupied.first;
+  const std::string owner =
+      fmt::format("{} {}", kube::get(listener.meta.labels, api::kOwnerKindKey),
+                  kube::get(listener.meta.labels, api::kOwnerNameKey));
+  const std::string more =
+      occupied.count > 1 ? fmt::format(" (and {} more like it)", occupied.count - 1) : "";
+  if (!claims::is_foreign(listener))
+    return fmt::format("Listener {} belongs to {}{}", listener.meta.name, owner, more);
+  return fmt::format(
+      "Listener {} was made by another controller, for {}{}: it is left alone, and its port is not "
+      "given out; stop that controller and delete its Listeners, then they are made anew",
+      listener.meta.name, owner, more);
 }
 
 void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
@@ -35,18 +54,18 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
   const Result<std::vector<WantedListener>> wanted = wanted_listeners(pool, item, defaults);
   if (!wanted) return;  // said already
   report.wanted = wanted->size();
+  const bool granted = report.problem.empty();  // that somebody else owns the ports says more
+  Occupied occupied;
   for (const WantedListener& one : *wanted) {
     const ListenerPtr listener = listeners.get(pool.meta.ns.view(), one.name);
     if (!listener) {
-      if (report.problem.empty()) out.missing.push_back(one);
+      if (granted) out.missing.push_back(one);
       continue;
     }
-    // A Listener of that name that is another's: an Ingress, or a pool of this namespace.
-    if (claims::pool_of(*listener) != pool.meta.key()) {
-      if (!report.problem.empty()) continue;  // that somebody else owns the ports says more
-      report.problem = fmt::format("Listener {} belongs to {} {}", one.name,
-                                   kube::get(listener->meta.labels, api::kOwnerKindKey),
-                                   kube::get(listener->meta.labels, api::kOwnerNameKey));
+    // A Listener of that name that is another's: an Ingress, a pool of this namespace, or this pool
+    // under another controller.
+    if (!claims::belongs_to_pool(*listener) || claims::pool_of(*listener) != pool.meta.key()) {
+      if (occupied.count++ == 0) occupied.first = listener;
       continue;
     }
     // Another item had the port, and is leaving.
@@ -59,6 +78,7 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
     if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
     survey_listener(one, listener, listeners, out);
   }
+  if (granted && occupied.count > 0) report.problem = problem_with(occupied);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace berth::controllers::portpool {
 namespace {
 
 using claims::testing::applied;
+using claims::testing::foreign_at;
 using claims::testing::leading_to;
 using claims::testing::lock_at;
 using claims::testing::peer_at;
@@ -19,6 +20,7 @@ using claims::testing::put;
 using claims::testing::tcp_item;
 using claims::testing::with_claim;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 const ledger::Claim kClaim{
@@ -118,6 +120,44 @@ TEST_F(PoolSurveyTest, AListenerOfSomebodyElseIsNamedAndLeftAlone) {
   EXPECT_EQ(survey({{"item1", {.problem = "granted to another"}}}).reports.at("item1").problem,
             "granted to another")
       << "says more";
+}
+
+TEST_F(PoolSurveyTest, ListenersOfAnotherControllerAreLeftAloneAndNamed) {
+  have(leading_to(foreign_at(at(30000)), "10.0.0.1"));
+  have(leading_to(foreign_at(at(31000)), "10.0.0.2"));  // of an item that is not in the pool
+  pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
+  const PoolSurvey found = survey();
+  EXPECT_THAT(found.leaving, IsEmpty()) << "players are on them";
+  EXPECT_THAT(found.outdated, IsEmpty());
+  EXPECT_THAT(found.strays, IsEmpty());
+  EXPECT_THAT(removable_names(), IsEmpty()) << "not even when the pool is deleted";
+  ASSERT_EQ(found.missing.size(), 1u) << "the other port is ours to use";
+  EXPECT_EQ(found.missing.front().name, "demo-tcp-30001");
+  EXPECT_EQ(
+      found.reports.at("item1").problem,
+      "Listener demo-tcp-30000 was made by another controller, for PortPool rooms: it is left "
+      "alone, and its port is not given out; stop that controller and delete its Listeners, "
+      "then they are made anew");
+  have(foreign_at(at(30001)));
+  EXPECT_THAT(survey().reports.at("item1").problem,
+              HasSubstr("for PortPool rooms (and 1 more like it):"));
+}
+
+TEST_F(PoolSurveyTest, APeerOfAnotherControllerIsNotTakenBackNorRemoved) {
+  use_two_load_balancers();
+  have(east());
+  have(leading_to(foreign_at({.lb = "west"}), "10.0.0.1"));
+  EXPECT_THAT(survey().strays, IsEmpty());
+  EXPECT_THAT(peers_in(listeners_, east()), IsEmpty());
+  EXPECT_THAT(removable_names(), ElementsAre("east-tcp-30000"));
+}
+
+TEST_F(PoolSurveyTest, AnAnnotationThatSomebodyTookOffDoesNotMakeAListenerForeign) {
+  api::Listener lock = lock_at(at(30000));
+  std::erase_if(lock.meta.annotations,
+                [](const auto& one) { return one.first.view() == claims::kItemAnnotation; });
+  have(lock);
+  EXPECT_THAT(removable_names(), ElementsAre("demo-tcp-30000")) << "it is made anew";
 }
 
 TEST_F(PoolSurveyTest, AttributesOfThePoolReachEveryListenerInUseToo) {

@@ -38,7 +38,9 @@ constexpr Duration kTryAgain = std::chrono::seconds{10};
 
 // What the pool's status and the presence of its Listeners depend on.
 bool concerns_pool(const kube::Change<api::Listener>& change) {
-  if (!claims::belongs_to_pool(change.object())) return false;
+  // Also what another controller made for it: when that goes, its name is free.
+  if (kube::get(change.object().meta.labels, api::kOwnerKindKey) != claims::kPoolOwner)
+    return false;
   if (!change.before || !change.after) return true;
   const api::Listener& a = *change.before;
   const api::Listener& b = *change.after;
@@ -106,14 +108,14 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     return Requeue{.after = overtaken ? std::optional(kCatchUp) : std::nullopt};
   }
   std::map<std::string, ItemReport> reports;
-  bool troubled = false;
   for (const api::PortPoolItem& item : pool->spec.pool_items) {
     Result<ItemReport> report = ensure_grants(context, *pool, item);
     if (!report) return pass(report);
-    troubled = troubled || !report->problem.empty();
     reports[item.item_name] = std::move(*report);
   }
   const PoolSurvey found = survey_pool(*pool, std::move(reports), caches_.listeners, defaults_);
+  const bool troubled = std::ranges::any_of(
+      found.reports, [](const auto& one) { return !one.second.problem.empty(); });
   Overtaken overtaken{false};
   if (Result<> written = write_status(context, *pool, found, overtaken); !written)
     return pass(written);
@@ -249,9 +251,7 @@ Result<> PoolController::remove_slot(const Context& context, const api::Listener
   if (!removed && removed.error().code == Code::not_found) removed = {};
   if (!removed && was_overtaken(removed.error())) return note(overtaken);
   if (!removed) return removed;
-  for (const std::string& name : peers_of(lock)) {
-    const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
-    if (!peer) continue;
+  for (const ListenerPtr& peer : peers_in(caches_.listeners, lock)) {
     Result<> gone = remove_listener(context, *peer, false);
     if (gone || gone.error().code == Code::not_found) continue;
     if (!was_overtaken(gone.error())) return gone;

@@ -138,9 +138,7 @@ Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
 // `precondition`: a peer is not as we knew it.
 Result<bool> ClaimSweeper::leads_nowhere(const Context& context, const api::Listener& lock) {
   if (!claims::leads_nowhere(lock)) return false;
-  for (const std::string& name : peers_of(lock)) {
-    const ListenerPtr peer = caches_.listeners.get(lock.meta.ns.view(), name);
-    if (!peer) continue;
+  for (const ListenerPtr& peer : peers_in(caches_.listeners, lock)) {
     if (!claims::leads_nowhere(*peer)) return false;
     if (Result<> current = claimer_.need_current(context, *peer); !current) return pass(current);
   }

@@ -112,10 +112,17 @@ class Room {
     if (!object) return std::nullopt;
     return api::decode_port_binding(*object).value();
   }
+  // Nothing when its PortBinding does not have the annotation.
+  std::optional<std::string> binding_says(std::string_view annotation) const {
+    const kube::StringMap annotations = binding()->meta.annotations;
+    if (!kube::has(annotations, annotation)) return std::nullopt;
+    return std::string(kube::get(annotations, annotation));
+  }
   // "gone" when there is none.
   std::string status() const { return object ? binding()->status.status : "gone"; }
 
   std::optional<kube::Pod> pod;
+  bool is_foreign = false;                // Listeners of another controller are there for it
   std::optional<std::string> server_uid;  // what the server answers when it is asked
   std::map<std::string, api::Listener> listeners;
   std::optional<wire::Value> object;  // the PortBinding
@@ -148,6 +155,7 @@ class Room {
   BindingView view() const {
     BindingView out{.key = {"games", "room-0"},
                     .server_uid = server_uid,
+                    .is_foreign = is_foreign,
                     .pool_of = [this](const kube::ObjectKey&) { return pool; },
                     .now = now,
                     .quarantine = quarantine};
