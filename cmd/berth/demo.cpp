@@ -18,6 +18,7 @@
 #include "environment.h"
 #include "examples.h"
 #include "playground/playground.h"
+#include "playground/table.h"
 
 namespace berth::cmd {
 namespace {
@@ -26,9 +27,10 @@ using playground::Playground;
 using playground::Room;
 using Rooms = std::map<std::string, Room>;  // by Pod
 
-constexpr Duration kStepTimeout = std::chrono::seconds{20};
+// Generous: it ends a demo that hangs, and must not end one on a busy machine.
+constexpr Duration kStepTimeout = std::chrono::seconds{120};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
-constexpr int kEchoTimeoutMs = 5000;
+constexpr int kEchoTimeoutMs = 20'000;
 constexpr int kFewRooms = 2;  // as the example has it
 constexpr int kManyRooms = 5;
 const kube::ObjectKey kRoomSet{"play", "room"};
@@ -63,6 +65,7 @@ class Demo {
       : play_(play), story_(story), context_(context) {}
 
   Result<> play_through() {
+    story_.begin(fmt::format("a pool and a StatefulSet: {} rooms get addresses", kFewRooms));
     if (Result<> made = play_.create(context_.within(kStepTimeout), kRooms); !made) return made;
     Result<Rooms> rooms = wait_for_rooms(kFewRooms);
     if (!rooms) return pass(rooms);
@@ -83,6 +86,7 @@ class Demo {
 
  private:
   Result<> grow() {
+    story_.begin(fmt::format("scale to {}: each room gets an address of its own", kManyRooms));
     if (Result<> scaled = scale(kManyRooms); !scaled) return scaled;
     Result<Rooms> rooms = wait_for_rooms(kManyRooms);
     if (!rooms) return pass(rooms);
@@ -90,6 +94,7 @@ class Demo {
     for (const auto& [pod, room] : *rooms) addresses.insert(room.address);
     if (addresses.size() != rooms->size()) return fail(Code::internal, "rooms share an address");
     story_.step(fmt::format("scaled to {}: as many rooms, as many addresses", kManyRooms));
+    story_.begin("say ahoy to each room over TCP and UDP");
     if (Result<> echoed = check_echoes(*rooms); !echoed) return echoed;
     story_.step("said ahoy to each of them over TCP and UDP, and heard it back");
     rooms_ = std::move(*rooms);
@@ -98,6 +103,7 @@ class Demo {
 
   // A room that goes and comes back is found where it was.
   Result<> replace_one() {
+    story_.begin(fmt::format("delete {}: it comes back at its address", kVictim.to_string()));
     const Room before = rooms_.at(kVictim.to_string());
     Result<> removed =
         play_.client().remove(context_.within(kStepTimeout), kube::types::kPod, kVictim);
@@ -117,6 +123,7 @@ class Demo {
 
   // Rooms that need not come back give their ports to others.
   Result<> shrink() {
+    story_.begin("scale to 1: the ports of the other rooms become free");
     for (int i = 1; i < kManyRooms; ++i) {
       const wire::Value forget = wire::Object{
           {"metadata",
@@ -131,7 +138,8 @@ class Demo {
     Result<> freed = wait_until([this]() -> Result<bool> {
       Result<playground::Overview> overview = play_.overview(context_.within(kStepTimeout));
       if (!overview) return pass(overview);
-      return overview->pools.size() == 1 && overview->pools.front().used == 2;  // TCP and UDP
+      const playground::PortCounts one_room{{"TCP", 1}, {"UDP", 1}};
+      return overview->pools.size() == 1 && overview->pools.front().used == one_room;
     });
     if (!freed) return freed;
     story_.step("scaled to 1, addresses no longer kept: their ports are free again");
@@ -168,6 +176,7 @@ class Demo {
       Result<bool> now = done();
       if (!now) return pass(now);
       if (*now) return {};
+      if (Result<> sound = play_.standing(); !sound) return sound;
       if (!sleep_for(context.tasks, kLookAgain, context.stop) || context.expired())
         return fail(context.end_error());
     }
@@ -181,8 +190,10 @@ class Demo {
 };
 
 Result<> tell(Story& story, const Context& context, wire::Object& facts, std::string& table) {
+  story.begin("start API server, controller, load balancer and node");
   Result<std::unique_ptr<Playground>> play =
-      Playground::start(context, {.kubeconfig_path = fmt::format("{}/berth-demo-{}.kubeconfig",
+      Playground::start(context, {.version = BERTH_VERSION,
+                                  .kubeconfig_path = fmt::format("{}/berth-demo-{}.kubeconfig",
                                                                  temporary_folder(), ::getpid())});
   if (!play) return pass(play);
   story.step("API server, controller, load balancer and node are up");
@@ -195,6 +206,7 @@ Result<> tell(Story& story, const Context& context, wire::Object& facts, std::st
   if (!room) return pass(room);
   facts["pod"] = room->pod;
   facts["address"] = room->address;
+  story.begin("stop everything");
   play->reset();
   story.step("everything stopped, nothing left behind");
   return {};
@@ -208,10 +220,12 @@ Result<> run_demo(Output output) {
   Story story(output);
   wire::Object facts;
   std::string table;
-  const Result<> result = tell(story, {.tasks = tasks, .stop = stop.get_token()}, facts, table);
+  Result<> result = tell(story, {.tasks = tasks, .stop = stop.get_token()}, facts, table);
   if (output == Output::text) std::printf("\n%s", table.c_str());
   story.end(result, facts);
-  return result;
+  if (result) return result;
+  return fail(error_of(result.error().code, "the demo failed at: {}", story.trying())
+                  .because(result.error()));
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include "playground/playground.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdio>
 #include <map>
@@ -15,12 +17,16 @@
 #include "command.h"
 #include "environment.h"
 #include "examples.h"
+#include "playground/natural_order.h"
+#include "playground/table.h"
 
 namespace berth::cmd {
 namespace {
 
+constexpr const char* kKubeconfig = "berth-playground.kubeconfig";
+
 struct Flags {
-  std::string kubeconfig = "berth-playground.kubeconfig";
+  std::string kubeconfig;  // none: a free one here
   std::uint16_t port = 0;
   bool empty = false;
   Output output = Output::text;
@@ -40,13 +46,20 @@ constexpr std::string_view kEmpty =
     "  kubectl apply -f examples/rooms.yaml       # a pool of ports, and rooms that use it\n"
     "  kubectl apply -f examples/first-room.yaml  # one room\n";
 
+// Where the remarks above begin, behind "  curl -s ".
+constexpr std::size_t kRemarkColumn = 48;
+
+std::string metrics_url(const playground::Playground& play) { return play.ops_url() + "/metrics"; }
+
 std::string greeting(const playground::Playground& play, bool empty) {
   return fmt::format(
       "The playground is up. In another terminal:\n\n"
       "  export KUBECONFIG={}\n"
-      "{}\n"
+      "{}"
+      "  curl -s {}{:<{}}# what Prometheus would see\n\n"
       "docs/playground.md goes on from there. Ctrl-C stops it; nothing is left behind.\n\n",
-      play.kubeconfig_path(), empty ? kEmpty : kWithRooms);
+      play.kubeconfig_path(), empty ? kEmpty : kWithRooms, metrics_url(play), "",
+      empty ? 1 : kRemarkColumn - metrics_url(play).size());
 }
 
 void print(const std::string& text) {
@@ -54,20 +67,31 @@ void print(const std::string& text) {
   std::fflush(stdout);
 }
 
-// The whole screen anew whenever something has changed.
+playground::Space terminal_size() {
+  winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row != 0 && size.ws_col != 0)
+    return {.lines = size.ws_row, .width = size.ws_col};
+  return {.lines = 24, .width = 80};
+}
+
+// The whole screen anew whenever something has changed, the terminal's size too.
 class Screen {
  public:
-  explicit Screen(std::string head) : head_(std::move(head)) { draw(""); }
+  explicit Screen(std::string head) : head_(std::move(head)) { draw(head_); }
   void show(const playground::Overview& overview) {
-    std::string table = to_table(overview);
-    if (table != shown_) draw(std::move(table));
+    constexpr std::size_t kCursor = 1;
+    playground::Space space = terminal_size();
+    const std::size_t above = playground::lines_of(head_, space.width) + kCursor;
+    space.lines -= std::min(space.lines, above);
+    std::string text = head_ + to_table(overview, space);
+    if (text != shown_) draw(std::move(text));
   }
 
  private:
-  void draw(std::string table) {
+  void draw(std::string text) {
     constexpr const char* kClear = "\x1b[H\x1b[2J";
-    print(kClear + head_ + table);
-    shown_ = std::move(table);
+    print(kClear + text);
+    shown_ = std::move(text);
   }
 
   const std::string head_;
@@ -79,14 +103,18 @@ class Lines {
  public:
   Lines(const playground::Playground& play, bool empty, Output output) : output_(output) {
     print(output == Output::json
-              ? wire::to_json(wire::Object{{"kubeconfig", play.kubeconfig_path()}}) + "\n"
+              ? wire::to_json(wire::Object{{"kubeconfig", play.kubeconfig_path()},
+                                           {"metrics", metrics_url(play)}}) +
+                    "\n"
               : greeting(play, empty));
   }
   void show(const playground::Overview& overview) {
-    std::map<std::string, std::string> now;
+    std::map<std::string, std::string, playground::NaturalOrder> now;
     for (const playground::PodRow& pod : overview.pods) now["pod " + pod.pod] = line_of(pod);
     for (const playground::ServiceRow& service : overview.services)
       now["service " + service.service] = line_of(service);
+    for (const playground::RefusedRow& row : overview.refused)
+      now[fmt::format("refusal of {} {}", row.kind, row.workload)] = line_of(row);
     for (const auto& [name, line] : now) {
       const auto known = shown_.find(name);
       if (known == shown_.end() || known->second != line) print(line + "\n");
@@ -121,22 +149,38 @@ class Lines {
     return fmt::format("service {:28} {:12} {:15} {:15} {}", service.service, service.type,
                        service.cluster_ip, service.external_ip, service.ports);
   }
+  std::string line_of(const playground::RefusedRow& row) const {
+    if (output_ == Output::json) {
+      return wire::to_json(wire::Object{{"refused", row.workload},
+                                        {"kind", row.kind},
+                                        {"missing", row.missing},
+                                        {"wanted", row.wanted},
+                                        {"why", row.why}});
+    }
+    return to_string(row);
+  }
   std::string gone(const std::string& name) const {
     return output_ == Output::json ? wire::to_json(wire::Object{{"gone", name}})
                                    : name + " is gone";
   }
 
   const Output output_;
-  std::map<std::string, std::string> shown_;
+  std::map<std::string, std::string, playground::NaturalOrder> shown_;
 };
 
 template <class Display>
 Result<> watch(playground::Playground& play, const Context& context, Display display) {
   constexpr Duration kLookAgain = std::chrono::milliseconds{250};
+  // A look that fails after a pause of the process is no reason to end.
+  constexpr int kMaxFailedLooks = 20;
+  int failed_looks = 0;
   do {
+    if (Result<> sound = play.standing(); !sound) return sound;
     Result<playground::Overview> overview = play.overview(context);
     if (!overview && overview.error().code == Code::stopped) break;
-    if (!overview) return pass(overview);
+    if (!overview && ++failed_looks == kMaxFailedLooks) return pass(overview);
+    if (!overview) continue;
+    failed_looks = 0;
     display.show(*overview);
   } while (sleep_for(context.tasks, kLookAgain, context.stop));
   return {};
@@ -149,8 +193,12 @@ Result<> run_playground(const Flags& flags) {
   const StopOnSignal on_signal(stop);
   ThreadTasks tasks;
   const Context context{.tasks = tasks, .stop = stop.get_token()};
+  const bool any_name = flags.kubeconfig.empty();
   Result<std::unique_ptr<playground::Playground>> play = playground::Playground::start(
-      context, {.kubeconfig_path = absolute_path(flags.kubeconfig), .api_port = flags.port});
+      context, {.version = BERTH_VERSION,
+                .kubeconfig_path = absolute_path(any_name ? kKubeconfig : flags.kubeconfig),
+                .kubeconfig_or_beside = any_name,
+                .api_port = flags.port});
   if (!play) return pass(play);
   if (!flags.empty) {
     if (Result<> made = (*play)->create(context, kRooms); !made) return made;
@@ -171,8 +219,11 @@ void add_playground(CLI::App& root, Run& run) {
       "A cluster to try things on: API server, workload controllers, Berth, its load balancer and "
       "Pods that answer, all in this process and on loopback. See docs/playground.md.");
   const auto flags = std::make_shared<Flags>();
-  command->add_option("--kubeconfig", flags->kubeconfig,
-                      "Where to write the kubeconfig for kubectl.");
+  command->add_option(
+      "--kubeconfig", flags->kubeconfig,
+      "Where to write the kubeconfig for kubectl; by default to "
+      "berth-playground.kubeconfig in this folder, or to berth-playground-2.kubeconfig "
+      "while another playground has that.");
   command->add_option("--port", flags->port, "Port of the API server; 0 for any.");
   command->add_flag("--empty", flags->empty, "Start with nothing, not with examples/rooms.yaml.");
   add_output_option(*command, flags->output);

@@ -12,7 +12,7 @@ namespace berth::admission {
 inline constexpr std::string_view kAllocatePortFailedReason = "AllocatePortFailed";
 
 // Nothing for a Pod that nobody owns: its creator has the answer, and there is no object to say it
-// on.
+// on. Two refusals for the same reason make the same message.
 std::optional<kube::EventNote> refusal_event(const kube::AdmissionRequest& request,
                                              const Error& error);
 

@@ -13,6 +13,10 @@ std::string names_of(const std::vector<model::Protocol>& protocols) {
   return text;
 }
 
+// Between what is missing and how it stands.
+constexpr std::string_view kNoFree = "no free ";
+constexpr std::string_view kCounts = ": ";
+
 struct Count {
   std::size_t all = 0;
   std::size_t used = 0;
@@ -80,9 +84,9 @@ Error exhausted(const SlotRequest& request, const ListenerStore& store) {
   }
   const std::string by = name_holders(holders);
   Error error =
-      error_of(Code::exhausted, "no free {} port{}: {} of {} in use{}{}",
+      error_of(Code::exhausted, "{}{} port{}{}{} of {} in use{}{}", kNoFree,
                names_of(request.protocols), request.item.empty() ? "" : " in item " + request.item,
-               count.used, count.all, by.empty() ? "" : " by " + by,
+               kCounts, count.used, count.all, by.empty() ? "" : " by " + by,
                count.unready == 0 ? "" : fmt::format(", {} not ready yet", count.unready))
           .about("PortPool " + request.pool.to_string());
   if (count.all == 0) {
@@ -93,6 +97,11 @@ Error exhausted(const SlotRequest& request, const ListenerStore& store) {
     error.hint = "raise endPort or add an item";
   }
   return error;
+}
+
+std::string without_counts(const Error& error) {
+  const bool ours = error.code == Code::exhausted && error.message.starts_with(kNoFree);
+  return ours ? error.message.substr(0, error.message.find(kCounts)) : error.message;
 }
 
 std::optional<Error> misfit(const api::PortPool* pool, const SlotRequest& request) {

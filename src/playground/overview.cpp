@@ -1,7 +1,6 @@
 #include "playground/overview.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 
 #include "api/host_ports.h"
@@ -13,9 +12,6 @@ namespace {
 
 using wire::Array;
 using wire::Value;
-
-constexpr std::size_t kColumns = 6;
-using Row = std::array<std::string, kColumns>;
 
 std::string annotation(const Value& object, std::string_view key) {
   return std::string(
@@ -96,20 +92,6 @@ std::string seconds(std::optional<Duration> span) {
   return fmt::format("{:.3f} s", std::chrono::duration<double>(*span).count());
 }
 
-void append_table(std::string& out, const std::vector<Row>& rows) {
-  if (rows.size() < 2) return;  // the heading alone
-  std::array<std::size_t, kColumns> widths{};
-  for (const Row& row : rows) {
-    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  if (!out.empty()) out += '\n';
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) line += fmt::format("{:<{}}   ", row[i], widths[i]);
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + '\n';
-  }
-}
-
 }  // namespace
 
 bool wants_room(const Value& pod) { return !annotation(pod, api::kPortPoolsAnnotation).empty(); }
@@ -177,23 +159,27 @@ ServiceRow service_row(const Value& service) {
           .ports = joined_ports(service)};
 }
 
-std::string to_table(const Overview& overview) {
-  std::vector<Row> pods{{"POD", "READY", "STATUS", "IP", "ROOM", "READY AFTER"}};
-  for (const PodRow& row : overview.pods)
-    pods.push_back({row.pod, row.ready, row.status, row.ip, row.room, row.took});
-  std::vector<Row> services{{"SERVICE", "TYPE", "CLUSTER-IP", "EXTERNAL-IP", "PORTS", ""}};
-  for (const ServiceRow& row : overview.services)
-    services.push_back({row.service, row.type, row.cluster_ip, row.external_ip, row.ports, ""});
-  std::vector<Row> pools{{"POOL", "STATUS", "PORTS", "USED", "", ""}};
-  for (const PoolRow& row : overview.pools) {
-    pools.push_back(
-        {row.pool, row.status, std::to_string(row.ports), std::to_string(row.used), "", ""});
+std::string to_string(const PortCounts& counts) {
+  // Protocols that have as many share a word.
+  std::vector<std::pair<std::int64_t, std::string>> words;
+  for (const auto& [protocol, count] : counts) {
+    if (count == 0) continue;
+    const auto same = std::ranges::find(words, count, [](const auto& word) { return word.first; });
+    if (same == words.end()) {
+      words.emplace_back(count, protocol);
+    } else {
+      same->second += "," + protocol;
+    }
   }
   std::string out;
-  append_table(out, pods);
-  append_table(out, pools);
-  append_table(out, services);
-  return out;
+  for (const auto& [count, protocols] : words)
+    out += fmt::format("{}{} x {}", out.empty() ? "" : ", ", count, protocols);
+  return out.empty() ? "0" : out;
+}
+
+std::string to_string(const RefusedRow& row) {
+  return fmt::format("{} of {} Pods of {} {} refused: {}", row.missing, row.wanted, row.kind,
+                     row.workload, row.why);
 }
 
 }  // namespace berth::playground

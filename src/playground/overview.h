@@ -48,12 +48,27 @@ struct PodRow {
   std::string took{};  // "0.142 s" from creation until the address led to it
 };
 
+// By protocol. "20 x TCP,UDP": twenty numbers, each of them for both.
+using PortCounts = std::map<std::string, std::int64_t>;
+std::string to_string(const PortCounts& counts);
+
 struct PoolRow {
   std::string pool;  // namespace/name
   std::string status{};
-  std::size_t ports = 0;  // TCP and UDP count apart
-  std::size_t used = 0;
+  PortCounts ports{};
+  PortCounts used{};
 };
+
+// A workload whose Pods were refused: they are nowhere else to be seen.
+struct RefusedRow {
+  std::string workload;  // namespace/name
+  std::string kind;      // "StatefulSet"
+  std::int64_t missing = 0;
+  std::int64_t wanted = 0;
+  std::string why;
+};
+// "10 of 30 Pods of StatefulSet play/room refused: PortPool play/p: no free TCP port"
+std::string to_string(const RefusedRow& row);
 
 struct ServiceRow {
   std::string service;  // namespace/name
@@ -67,6 +82,8 @@ struct Overview {
   std::vector<PodRow> pods{};
   std::vector<ServiceRow> services{};
   std::vector<PoolRow> pools{};
+  std::vector<RefusedRow> refused{};
+  std::size_t controller_restarts = 0;
 };
 
 // True: the Pod asked for a port of a pool.
@@ -75,8 +92,5 @@ Room room_of(const wire::Value& pod, const LowPortsByVip& low = {});
 PodRow pod_row(const wire::Value& pod, std::optional<Duration> took = {},
                const LowPortsByVip& low = {});
 ServiceRow service_row(const wire::Value& service);
-
-// The rows in columns under their headings, one line each. Empty when there is nothing.
-std::string to_table(const Overview& overview);
 
 }  // namespace berth::playground

@@ -55,14 +55,5 @@ TEST(PodRow, SaysWhereALowPortIsOpenInstead) {
   EXPECT_EQ(room.ports[1].protocol, "UDP");
 }
 
-TEST(Table, HasPodsAndPoolsUnderTheirHeadings) {
-  const std::string table =
-      to_table({.pods = {pod_row(low_room(), std::chrono::milliseconds{7})},
-                .pools = {{.pool = "play/p", .status = "Ready", .ports = 40, .used = 2}}});
-  EXPECT_NE(table.find("READY AFTER"), std::string::npos) << table;
-  EXPECT_NE(table.find("0.007 s"), std::string::npos) << table;
-  EXPECT_NE(table.find("play/p   Ready    40      2"), std::string::npos) << table;
-}
-
 }  // namespace
 }  // namespace berth::playground

@@ -2,11 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <iterator>
 
 #include "api/load_balancer.h"
 #include "app/serve.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "edge/driver.h"
 #include "edge/edge_metrics.h"
@@ -15,9 +16,14 @@
 #include "kube/runtime/manager.h"
 #include "net/curl_transport.h"
 #include "playground/game_stateful_set.h"
+#include "playground/kubeconfig_file.h"
+#include "playground/natural_order.h"
 #include "playground/node_runtime.h"
+#include "playground/refused.h"
+#include "playground/revival.h"
 #include "playground/room_watch.h"
 #include "sim/kube/https_frontend.h"
+#include "sim/workloads/any_object.h"
 #include "sim/workloads/controllers.h"
 #include "sim/workloads/loopback_node.h"
 #include "wire/yaml.h"
@@ -27,11 +33,11 @@ namespace {
 
 using wire::Value;
 
-constexpr Duration kStartTimeout = std::chrono::seconds{30};
+// Generous: a machine may be busy with other things, and a person sees what goes on.
+constexpr Duration kStartTimeout = std::chrono::seconds{120};
 constexpr Duration kPoll = std::chrono::milliseconds{10};
 // Nobody waits for work that a playground leaves undone.
 constexpr Duration kDrain = std::chrono::seconds{2};
-constexpr mode_t kOwnerOnly = 0600;  // it has a private key in it
 
 // "PortPool" of "networkextension.../v1" is served under "portpools": good for the kinds of a
 // playground's examples.
@@ -59,6 +65,17 @@ Value in_a_namespace(Value document) {
   return document;
 }
 
+// Of "http://127.0.0.1:41234".
+std::uint16_t port_of(const std::string& url) {
+  return model::parse_port(url.substr(url.rfind(':') + 1)).value_or(0);
+}
+
+// "timeout: the controller did not start: caused by ...".
+Result<> told_apart(std::string_view what, Result<> result) {
+  if (result || result.error().code == Code::stopped) return result;
+  return fail(error_of(result.error().code, "{}", what).because(result.error()));
+}
+
 }  // namespace
 
 class Playground::Impl {
@@ -78,34 +95,52 @@ class Playground::Impl {
     app_task_.reset();
     api_.reset();  // nobody asks for logs any more
     node_runtime_.set_node(nullptr);
-    if (!options_.kubeconfig_path.empty()) (void)::unlink(options_.kubeconfig_path.c_str());
   }
 
   Result<> start(const Context& context) {
     if (options_.cluster_kubeconfig.empty()) {
-      if (Result<> up = start_api_server(); !up) return up;
+      if (Result<> up = told_apart("the API server did not start", start_api_server()); !up)
+        return up;
     }
     if (Result<> connected = connect(); !connected) return connected;
     if (api_ || options_.bring_workloads) {
-      if (Result<> up = start_workloads(context.within(kStartTimeout)); !up) return up;
+      if (Result<> up = told_apart("the workload controllers did not start",
+                                   start_workloads(context.within(kStartTimeout)));
+          !up)
+        return up;
     }
-    if (Result<> up = start_controller(); !up) return up;
+    if (Result<> up = told_apart("the load balancer did not start", start_controller()); !up)
+      return up;
     start_node();
     if (Result<> ready = wait_until_ready(context.within(kStartTimeout)); !ready) return ready;
     watch_ = std::make_unique<RoomWatch>(tasks_, *client_, Random::from_entropy());
-    return watch_->start(context.within(kStartTimeout));
+    return told_apart("the table did not start", watch_->start(context.within(kStartTimeout)));
   }
 
-  const std::string& kubeconfig_path() const { return options_.kubeconfig_path; }
+  const std::string& kubeconfig_path() const {
+    return kubeconfig_ ? kubeconfig_->path() : options_.kubeconfig_path;
+  }
   kube::Client& client() { return *client_; }
   const RoomWatch& watch() const { return *watch_; }
   std::string ops_url() const {
     const MutexLock lock(mu_);
     return ops_url_;
   }
+  Result<> standing() const {
+    const MutexLock lock(mu_);
+    return ended_ ? Result<>(fail(*ended_)) : Result<>();
+  }
+  std::size_t controller_restarts() const {
+    const MutexLock lock(mu_);
+    return restarts_;
+  }
 
  private:
   Result<> start_api_server() {
+    Result<KubeconfigFile> file =
+        KubeconfigFile::claim(options_.kubeconfig_path, options_.kubeconfig_or_beside);
+    if (!file) return pass(file);
+    kubeconfig_.emplace(std::move(*file));
     Result<std::unique_ptr<sim::kube::HttpsFrontend>> api =
         sim::kube::HttpsFrontend::start(tasks_, {.port = options_.api_port,
                                                  .server = {.pod_runtime = &node_runtime_},
@@ -114,14 +149,12 @@ class Playground::Impl {
     api_ = std::move(*api);
     Result<std::string> kubeconfig = api_->kubeconfig("admin", {"system:masters"});
     if (!kubeconfig) return pass(kubeconfig);
-    if (Result<> written = write_file(options_.kubeconfig_path, *kubeconfig, kOwnerOnly); !written)
-      return written;
-    return {};
+    return kubeconfig_->write(*kubeconfig);
   }
 
   Result<> connect() {
     const bool embedded = options_.cluster_kubeconfig.empty();
-    const std::string& file = embedded ? options_.kubeconfig_path : options_.cluster_kubeconfig;
+    const std::string& file = embedded ? kubeconfig_path() : options_.cluster_kubeconfig;
     Result<std::shared_ptr<const kube::ClusterConfig>> cluster = kube::load_kubeconfig({file}, "");
     if (!cluster) return pass(cluster);
     cluster_ = std::move(*cluster);
@@ -142,21 +175,39 @@ class Playground::Impl {
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
+    config_.version = options_.version;
     config_.cluster_id = "playground";
     config_.user.user = "admin";
     config_.quarantine = options_.quarantine;
-    // Whatever a load balancer is called, it is one of ours.
-    app_ = std::make_unique<app::App>(
-        tasks_, transport_, cluster_, config_,
-        [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
-    carried_ = std::make_unique<edge::EdgeMetrics>(app_->registry(), *edge_);
     app_task_ = spawn("controller", [this](const Context& own) {
-      return app::serve(*app_, config_, own, [this](const app::Endpoints& endpoints) {
-        const MutexLock lock(mu_);
-        ops_url_ = endpoints.ops;
-      });
+      return keep_running(
+          own, {}, [this](const Context& now) { return run_controller(now); },
+          [this](const Error& error) {
+            // The same identity has its lease at once.
+            log_error("the controller ended and is started again", {{"error", error.to_string()}});
+            const MutexLock lock(mu_);
+            ++restarts_;
+          });
     });
     return {};
+  }
+
+  // One life of it. Its servers are found at the same ports in the next.
+  Result<> run_controller(const Context& context) {
+    // Whatever a load balancer is called, it is one of ours.
+    app::App app(
+        tasks_, transport_, cluster_, config_,
+        [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
+    const edge::EdgeMetrics carried(app.registry(), *edge_);
+    const app::Config config = config_;
+    config_.webhook_port = 0;  // another one, should somebody have taken it meanwhile
+    config_.ops_port = 0;
+    return app::serve(app, config, context, [this](const app::Endpoints& endpoints) {
+      config_.webhook_port = port_of(endpoints.webhooks);
+      config_.ops_port = port_of(endpoints.ops);
+      const MutexLock lock(mu_);
+      ops_url_ = endpoints.ops;
+    });
   }
 
   Result<> start_workloads(const Context& context) {
@@ -186,13 +237,19 @@ class Playground::Impl {
     node_task_ = spawn("node", [this](const Context& own) { return node_manager_.run(own); });
   }
 
-  // A part that runs until it is stopped; when it fails, that is for the log.
+  // A part that runs until it is stopped; one that ends sooner is for the log and for `standing`.
   std::unique_ptr<Task> spawn(std::string name, std::function<Result<>(const Context&)> run) {
     return tasks_.spawn(name, [this, name, run = std::move(run)](std::stop_token stop) {
       const Context context{.tasks = tasks_, .stop = std::move(stop)};
-      if (const Result<> ran = run(context); !ran)
-        log_error("a part of the playground ended",
-                  {{"part", name}, {"error", ran.error().to_string()}});
+      const Result<> ran = run(context);
+      if (context.stop.stop_requested()) return;
+      Error why = error_of(ran ? Code::internal : ran.error().code,
+                           "a part of the playground ended: {}", name);
+      if (!ran) why.cause = std::make_shared<const Error>(ran.error());
+      log_error("a part of the playground ended",
+                {{"part", name}, {"error", why.cause ? why.cause->to_string() : ""}});
+      const MutexLock lock(mu_);
+      if (!ended_) ended_ = std::move(why);
     });
   }
 
@@ -203,25 +260,31 @@ class Playground::Impl {
           client_->get(context, kube::types::kMutatingWebhookConfiguration, {"", "berth"});
       const bool others = node_manager_.leading() && (!workloads_ || workloads_->ready());
       if (found && others) return {};
-      if (!found && found.error().code != Code::not_found) return fail(found.error());
-      if (!sleep_for(tasks_, kPoll, context.stop) || context.expired())
-        return fail(context.end_error());
+      if (Result<> sound = standing(); !sound) return sound;
+      if (sleep_for(tasks_, kPoll, context.stop) && !context.expired()) continue;
+      const char* const late = !found ? "the controller did not start"
+                               : !node_manager_.leading()
+                                   ? "the node did not start"
+                                   : "the workload controllers did not start";
+      return told_apart(
+          late, fail(found || context.stop.stop_requested() ? context.end_error() : found.error()));
     }
   }
 
   Tasks& tasks_;
   const Options options_;
+  std::optional<KubeconfigFile> kubeconfig_;  // removed last
   mutable Mutex mu_;
   std::string ops_url_ GUARDED_BY(mu_);
+  std::size_t restarts_ GUARDED_BY(mu_) = 0;
+  std::optional<Error> ended_ GUARDED_BY(mu_);
   net::CurlTransport transport_;
   NodeRuntime node_runtime_;
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<edge::EdgeDriver> edge_;
-  app::Config config_;
-  std::unique_ptr<app::App> app_;
-  std::unique_ptr<edge::EdgeMetrics> carried_;
+  app::Config config_;  // the controller's task has it from its start on
   metrics::Registry registry_;
   std::unique_ptr<workloads::Controllers> workloads_;
   std::unique_ptr<kube::EventRecorder> node_events_;
@@ -245,6 +308,8 @@ Result<std::unique_ptr<Playground>> Playground::start(const Context& context, Op
 
 const std::string& Playground::kubeconfig_path() const { return impl_->kubeconfig_path(); }
 std::string Playground::ops_url() const { return impl_->ops_url(); }
+Result<> Playground::standing() const { return impl_->standing(); }
+std::size_t Playground::controller_restarts() const { return impl_->controller_restarts(); }
 kube::Client& Playground::client() { return impl_->client(); }
 
 Result<> Playground::create(const Context& context, std::string_view yaml) {
@@ -282,6 +347,37 @@ Result<std::vector<Room>> Playground::rooms(const Context& context) {
   return rooms;
 }
 
+namespace {
+
+// Those whose Pods Berth may have refused. A cluster need not have them all.
+Result<std::vector<Value>> list_workloads(const Context& context, kube::Client& client) {
+  std::vector<Value> out;
+  for (const kube::ResourceType& type :
+       {kube::types::kStatefulSet, kube::types::kReplicaSet, workloads::types::kGameStatefulSet}) {
+    Result<kube::ListPage> page = client.list_all(context, type);
+    if (!page && page.error().code == Code::not_found) continue;
+    if (!page) return pass(page);
+    std::ranges::move(page->items, std::back_inserter(out));
+  }
+  return out;
+}
+
+Result<std::vector<RefusedRow>> list_refused(const Context& context, kube::Client& client,
+                                             const std::vector<Value>& pods) {
+  Result<std::vector<Value>> workloads = list_workloads(context, client);
+  if (!workloads) return pass(workloads);
+  const PodCounts counts = count_pods(pods);
+  // Most of the time there is none, and nobody need look through the events.
+  if (std::ranges::none_of(
+          *workloads, [&](const Value& workload) { return is_short_of_pods(workload, counts); }))
+    return std::vector<RefusedRow>{};
+  Result<kube::ListPage> events = client.list_all(context, kube::types::kEvent);
+  if (!events) return pass(events);
+  return refused_rows(*workloads, counts, events->items);
+}
+
+}  // namespace
+
 Result<Overview> Playground::overview(const Context& context) {
   Overview out;
   Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
@@ -295,7 +391,14 @@ Result<Overview> Playground::overview(const Context& context) {
   Result<kube::ListPage> services = impl_->client().list_all(context, kube::types::kService);
   if (!services) return pass(services);
   for (const Value& service : services->items) out.services.push_back(service_row(service));
+  Result<std::vector<RefusedRow>> refused = list_refused(context, impl_->client(), pods->items);
+  if (!refused) return pass(refused);
+  out.refused = std::move(*refused);
   out.pools = impl_->watch().pools();
+  out.controller_restarts = impl_->controller_restarts();
+  std::ranges::sort(out.pods, NaturalOrder(), &PodRow::pod);
+  std::ranges::sort(out.services, NaturalOrder(), &ServiceRow::service);
+  std::ranges::sort(out.refused, NaturalOrder(), &RefusedRow::workload);
   return out;
 }
 
@@ -306,6 +409,7 @@ Result<Room> Playground::wait_for_room(const Context& context, const std::string
     for (const Room& room : *all) {
       if (room.pod == pod && room.status == "Ready") return room;
     }
+    if (Result<> sound = standing(); !sound) return pass(sound);
     if (!sleep_for(context.tasks, kPoll, context.stop) || context.expired())
       return fail(context.end_error());
   }

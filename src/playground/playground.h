@@ -22,8 +22,11 @@ struct Options {
   std::string cluster_kubeconfig{};
   // That cluster is an API server alone: bring the workload controllers too, as for our own.
   bool bring_workloads = false;
+  std::string version = "dev";    // shown in the metrics
   std::string kubeconfig_path{};  // where the kubeconfig for kubectl is written
-  std::uint16_t api_port = 0;     // 0: any free one
+  // A path that is in use gives way to one beside it: see kubeconfig_file.h.
+  bool kubeconfig_or_beside = false;
+  std::uint16_t api_port = 0;  // 0: any free one
   // How long a port rests between two rooms. Shorter than a cluster should have it: nobody's
   // players are about.
   Duration quarantine = std::chrono::seconds{1};
@@ -40,12 +43,17 @@ class Playground {
   // Where /metrics of the controller is: "http://127.0.0.1:41234".
   std::string ops_url() const;
   kube::Client& client();
+  // Fails once a part has ended and could not be started again: nothing good comes of this
+  // playground any more.
+  Result<> standing() const;
+  // How often the controller ended and was started again, as after a pause that cost it its lease.
+  std::size_t controller_restarts() const;
   // As `kubectl create -f`: every document, in order. A namespace or pool that is there already is
   // passed over.
   Result<> create(const Context& context, std::string_view yaml);
   // Pods that asked for a port.
   Result<std::vector<Room>> rooms(const Context& context);
-  // All Pods, Services and pools.
+  // All Pods, Services, pools, and the workloads whose Pods were refused; in natural order.
   Result<Overview> overview(const Context& context);
   // Waits until the Pod's port leads to it.
   Result<Room> wait_for_room(const Context& context, const std::string& pod);

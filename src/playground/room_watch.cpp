@@ -5,6 +5,7 @@
 #include "api/decode.h"
 #include "api/pod_ports.h"
 #include "claims/slot.h"
+#include "playground/natural_order.h"
 
 namespace berth::playground {
 namespace {
@@ -71,12 +72,13 @@ std::vector<PoolRow> RoomWatch::pools() const {
          listeners_.store().by_index(claims::kPoolIndex, pool->meta.key().to_string())) {
       // The claim lives on one Listener of a slot; those on the other load balancers have none.
       if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) continue;
-      ++row.ports;
-      if (!claims::claim_text(*listener).empty()) ++row.used;
+      const std::int64_t count = api::ports_of(listener->spec).size();  // of a segment: all
+      row.ports[listener->spec.protocol] += count;
+      row.used[listener->spec.protocol] += claims::claim_text(*listener).empty() ? 0 : count;
     }
     rows.push_back(std::move(row));
   }
-  std::ranges::sort(rows, {}, &PoolRow::pool);
+  std::ranges::sort(rows, NaturalOrder(), &PoolRow::pool);
   return rows;
 }
 

@@ -6,6 +6,7 @@
 #include "api/host_ports.h"
 #include "api/load_balancer.h"
 #include "edge/echo_server.h"
+#include "playground/table.h"
 #include "report/explain.h"
 #include "report/status.h"
 #include "world.h"

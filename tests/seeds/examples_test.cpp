@@ -5,6 +5,7 @@
 
 #include "../playground/world.h"
 #include "api/host_ports.h"
+#include "edge/echo_server.h"
 
 namespace berth {
 namespace {
@@ -35,6 +36,17 @@ class Examples : public World {
     }
     return found >= at_least;
   }
+  // Every port of the segment leads to a port that answers.
+  static void expect_echoes(const api::PortBindingItem& segment) {
+    constexpr int kAnswerMs = 10'000;
+    ASSERT_FALSE(segment.pool_item_load_balancers.empty());
+    for (auto port = segment.start_port; port <= segment.end_port; ++port) {
+      const model::Target at{segment.pool_item_load_balancers.front().ips.front(),
+                             static_cast<model::Port>(port)};
+      const auto heard = edge::ask_over_udp(at, "ahoy", kAnswerMs);
+      EXPECT_EQ(heard.value_or(""), "ahoy") << model::to_string(at);
+    }
+  }
 };
 
 TEST_F(Examples, AllOfThemWorkSideBySide) {
@@ -64,6 +76,7 @@ TEST_F(Examples, AllOfThemWorkSideBySide) {
     ASSERT_TRUE(media);
     EXPECT_EQ(media->front().end_port, media->front().start_port + 4);
     EXPECT_EQ(media->front().external, "zone-a");
+    expect_echoes(media->front());
   }
 }
 

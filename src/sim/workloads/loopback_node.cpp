@@ -143,8 +143,8 @@ Result<Requeue> LoopbackNode::place(const Context& context, const kube::Pod& pod
 }
 
 Result<bool> LoopbackNode::say_unschedulable(const Context& context, const Value& pod) {
-  const Object status = unschedulable_status(pod, context.tasks.wall_time());
-  if (object_or_empty(pod, "/status") == status) return true;
+  const Value status = unschedulable_status(pod, context.tasks.wall_time());
+  if (object_or_empty(pod, "/status") == status.get_object()) return true;
   if (recorder_ != nullptr) {
     const Value* why = find_condition(array_or_empty(status, "/conditions"), "PodScheduled");
     recorder_->record({.target = {.api_version = "v1",
@@ -156,7 +156,7 @@ Result<bool> LoopbackNode::say_unschedulable(const Context& context, const Value
                        .reason = "FailedScheduling",
                        .message = std::string(wire::string_at(*why, "/message"))});
   }
-  return write_status(context, pod, status);
+  return write_status(context, pod, status.get_object());
 }
 
 bool LoopbackNode::is_settled(const kube::Pod& pod, const Room& room) const {

@@ -39,6 +39,10 @@ class LoopbackNodeTest : public testing::Test {
         std::make_unique<kube::Client>(transport_, kube::fixed_config(api_->url(), {.tls = tls}));
     node_ = std::make_unique<LoopbackNode>(tasks_, *client_, Random(7), options());
     node_->add_to(manager_);
+    node_->report_to(events_.emplace(tasks_, *client_, "loopback", registry_));
+    reporting_ = tasks_.spawn("events", [this](std::stop_token stop) {
+      events_->write_all({.tasks = tasks_, .stop = std::move(stop)});
+    });
     running_ = tasks_.spawn("node", [this](std::stop_token stop) {
       const Result<> ran = manager_.run({.tasks = tasks_, .stop = std::move(stop)});
       EXPECT_TRUE(ran) << ran.error().to_string();
@@ -46,6 +50,7 @@ class LoopbackNodeTest : public testing::Test {
   }
   void TearDown() override {
     running_.reset();
+    reporting_.reset();
     node_.reset();
   }
   virtual NodeOptions options() { return {}; }
@@ -75,6 +80,20 @@ class LoopbackNodeTest : public testing::Test {
     ADD_FAILURE() << name << " stays " << wire::to_json(last);
     return last;
   }
+  // The message of the event, once it is there.
+  std::string event_of(const std::string& pod, std::string_view reason) {
+    const Context patience = context_.within(kPatience);
+    while (!patience.expired()) {
+      const auto page = client_->list_all(patience, kube::types::kEvent, {.ns = "default"});
+      for (const Value& event : page ? page->items : std::vector<Value>{}) {
+        if (wire::string_at(event, "/reason") == reason &&
+            wire::string_at(event, "/involvedObject/name") == pod)
+          return std::string(wire::string_at(event, "/message"));
+      }
+      (void)sleep_for(tasks_, 10ms, {});
+    }
+    return "no such event";
+  }
   static bool is_ready(const Value& pod) {
     const Value* ready = find_condition(array_or_empty(pod, "/status/conditions"), "Ready");
     return ready && wire::string_at(*ready, "/status") == "True";
@@ -97,8 +116,11 @@ class LoopbackNodeTest : public testing::Test {
   net::CurlTransport transport_;
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::unique_ptr<kube::Client> client_;
+  metrics::Registry registry_;
+  std::optional<kube::EventRecorder> events_;
   kube::Manager manager_;
   std::unique_ptr<LoopbackNode> node_;
+  std::unique_ptr<Task> reporting_;
   std::unique_ptr<Task> running_;
 };
 
@@ -163,6 +185,9 @@ TEST_F(LoopbackNodeTest, AHostPortIsGivenOnceAndWaitedFor) {
   EXPECT_EQ(wire::string_at(second, "/status/phase"), "Pending");
   EXPECT_THAT(wire::to_json(*wire::find(second, "/status/conditions")),
               HasSubstr("didn't have free ports for the requested pod ports"));
+  EXPECT_EQ(event_of("second", "FailedScheduling"),
+            "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod "
+            "ports.");
   ASSERT_TRUE(client_->remove(context_, kPod, {"default", "first"}));
   wait_for("second", is_ready);
   EXPECT_EQ(edge::ask_over_tcp({"127.0.0.1", port}, "ahoy", kTimeoutMs).value(),
