@@ -3,24 +3,62 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <map>
+#include <utility>
+#include <vector>
 
 namespace berth::cmd {
 namespace {
 
 int exit_code_of_success = 0;
 
+// Words that are further apart are not taken for one another.
+constexpr std::size_t kMaxSlips = 3;
+
+// How many letters have to be put in, taken out or changed.
+std::size_t slips_between(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row.back();
+}
+
 }  // namespace
 
 void set_exit_code(int code) { exit_code_of_success = code; }
 
 void add_output_option(CLI::App& command, Output& output) {
-  static const std::map<std::string, Output> kNames{{"text", Output::text}, {"json", Output::json}};
-  command.add_option("-o,--output", output, "text or json")
-      ->transform(CLI::CheckedTransformer(kNames));
+  command
+      .add_option_function<std::string>(
+          "-o,--output",
+          [&output](const std::string& text) {
+            if (text != "json" && text != "text")
+              throw CLI::ValidationError("-o", "'" + text + "' is not one of json, text");
+            output = text == "json" ? Output::json : Output::text;
+          },
+          "For programs, or for people.")
+      ->type_name("json|text");
 }
 
-void add_namespace_option(CLI::App& command, std::string& ns) {
+void add_port_option(CLI::App& command, const std::string& name, std::uint16_t& port,
+                     const std::string& help) {
+  const CLI::Validator is_port(
+      [](const std::string& text) {
+        const bool sound = !text.empty() && text.size() <= 5 &&
+                           text.find_first_not_of("0123456789") == std::string::npos &&
+                           std::stoi(text) <= 65535;
+        return sound ? std::string() : "'" + text + "' is not a port: 0-65535";
+      },
+      "PORT");
+  command.add_option(name, port, help)->type_name("")->check(is_port);
+}
+
+void add_namespace_option(CLI::App& command, std::string& ns, Spelling spelling) {
   const CLI::Validator is_label(
       [](const std::string& text) {
         const auto fits = [](char c) {
@@ -31,7 +69,12 @@ void add_namespace_option(CLI::App& command, std::string& ns) {
         return sound ? std::string() : "'" + text + "' cannot be the name of a namespace";
       },
       "NAME");
-  command.add_option("-n,--namespace", ns, "Namespace of the controller.")
+  const std::string all = "-n,--controller-namespace,--namespace";
+  command
+      .add_option(spelling == Spelling::all ? all : "--controller-namespace", ns,
+                  ns.empty() ? "Namespace of the controller; by default it is looked for."
+                             : "Namespace of the controller.")
+      ->type_name("")
       ->check(is_label)
       ->capture_default_str();
 }
@@ -44,8 +87,32 @@ int report(const Result<>& result) {
   if (result) return exit_code_of_success;
   const Error& error = result.error();
   std::fprintf(stderr, "berth: %s\n", error.to_string().c_str());
-  const int code = traits_of(error.code).exit_code;
-  return code == 0 ? 1 : code;
+  switch (error.code) {
+    case Code::invalid: return kExitUsage;
+    case Code::internal:
+    case Code::stopped: return kExitTrouble;
+    default: return kExitCannot;
+  }
+}
+
+std::optional<std::string> unknown_command(const CLI::App& root, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return std::nullopt;
+  const std::string word = argv[1];
+  std::string all;
+  std::string nearest;
+  std::size_t slips = kMaxSlips + 1;
+  for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = command->get_name();
+    if (name == word) return std::nullopt;
+    all += (all.empty() ? "" : ", ") + name;
+    const std::size_t apart = slips_between(word, name);
+    if (apart < slips) {
+      slips = apart;
+      nearest = name;
+    }
+  }
+  return "there is no command '" + word + "'" +
+         (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nCommands: " + all;
 }
 
 }  // namespace berth::cmd

@@ -2,7 +2,9 @@
 // becomes an exit code.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -31,8 +33,23 @@ void add_explain(CLI::App& root, Run& run);
 enum class Output { text, json };
 void add_output_option(CLI::App& command, Output& output);
 
-// `--namespace`: where Berth is installed.
-void add_namespace_option(CLI::App& command, std::string& ns);
+// `--controller-namespace`: where Berth is installed. In every command it has this name; -n and
+// --namespace mean the same where nothing else is meant by them.
+enum class Spelling { all, long_only };
+void add_namespace_option(CLI::App& command, std::string& ns, Spelling spelling = Spelling::all);
+
+// `--port` and the like: 0-65535.
+void add_port_option(CLI::App& command, const std::string& name, std::uint16_t& port,
+                     const std::string& help);
+
+// How commands end; docs/troubleshooting.md has the table.
+inline constexpr int kExitTrouble = 1;  // it looked and found trouble, or failed half-way
+inline constexpr int kExitUsage = 2;    // the command line, or a file, says what cannot be
+inline constexpr int kExitCannot = 3;   // not there, not allowed, or nobody answers
+
+// Of a command line that names a command that there is not: says so and what there is. Nothing when
+// it is sound.
+std::optional<std::string> unknown_command(const CLI::App& root, int argc, char** argv);
 
 // Ends the help text of a command.
 void set_example(CLI::App& command, const std::string& example);

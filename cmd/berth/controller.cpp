@@ -123,12 +123,11 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option("--kubeconfig", flags->kubeconfig,
                       "Kubeconfig file; by default where kubectl looks.");
   command->add_option("--context", flags->context, "Context of the kubeconfig.");
-  command->add_option("--namespace", flags->config.ns,
-                      "Namespace of the lease and the certificate.");
+  add_namespace_option(*command, flags->config.ns);
   command->add_option("--webhook-address", flags->config.webhook_address,
                       "Address to listen on for webhooks.");
-  command->add_option("--webhook-port", flags->config.webhook_port,
-                      "Port to listen on for webhooks; 0 for any.");
+  add_port_option(*command, "--webhook-port", flags->config.webhook_port,
+                  "Port to listen on for webhooks; 0 for any.");
   command->add_flag("--share-webhook-port", flags->config.share_webhook_port,
                     "Let several replicas on this machine listen on the same webhook port.");
   command->add_option(
@@ -136,7 +135,7 @@ void add_controller(CLI::App& root, Run& run) {
       "Service through which the API server calls us; without it, the address above.");
   command->add_option("--ops-address", flags->config.ops_address,
                       "Address of /livez, /readyz and /metrics.");
-  command->add_option("--ops-port", flags->config.ops_port, "Port of the same; 0 for any.");
+  add_port_option(*command, "--ops-port", flags->config.ops_port, "Port of the same; 0 for any.");
   command->add_option("--user", flags->config.user.user,
                       "Our user name, when we do not run as a service account.");
   command

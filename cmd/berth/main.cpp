@@ -1,6 +1,7 @@
 // The one binary: parses the command line and runs the command that was named.
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 
 #include "command.h"
 
@@ -19,6 +20,14 @@ int main(int argc, char** argv) {
   add_status(root, run);
   add_explain(root, run);
   add_version(root, run);
-  CLI11_PARSE(root, argc, argv);
+  if (const auto unknown = unknown_command(root, argc, argv)) {
+    std::fprintf(stderr, "berth: %s\n", unknown->c_str());
+    return kExitUsage;
+  }
+  try {
+    root.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return root.exit(error) == 0 ? 0 : kExitUsage;
+  }
   return report(run());
 }

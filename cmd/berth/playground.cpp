@@ -224,7 +224,7 @@ void add_playground(CLI::App& root, Run& run) {
       "Where to write the kubeconfig for kubectl; by default to "
       "berth-playground.kubeconfig in this folder, or to berth-playground-2.kubeconfig "
       "while another playground has that.");
-  command->add_option("--port", flags->port, "Port of the API server; 0 for any.");
+  add_port_option(*command, "--port", flags->port, "Port of the API server; 0 for any.");
   command->add_flag("--empty", flags->empty, "Start with nothing, not with examples/rooms.yaml.");
   add_output_option(*command, flags->output);
   set_example(*command, "berth playground --kubeconfig /tmp/berth.kubeconfig");

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <vector>
 
 #include "base/log.h"
 #include "base/threads.h"
@@ -20,10 +21,10 @@ constexpr Duration kTimeout = std::chrono::seconds{30};
 struct Flags {
   std::string kubeconfig;
   std::string context;
-  std::string controller_ns = "default";
+  std::string controller_ns;  // empty: it is looked for
   Output output = Output::text;
-  std::string target;          // of explain
-  std::string ns = "default";  // of the target
+  std::vector<std::string> target;  // of explain: "pod/room-0", or "pod" and "room-0"
+  std::string ns = "default";       // of the target
 };
 
 using Look = std::function<Result<>(const Context& context, kube::Client& client)>;
@@ -57,13 +58,14 @@ Result<> run_status(const Flags& flags) {
     if (!view) return pass(view);
     const report::Status status = report::make_status(*view);
     print(status, flags.output);
-    if (!status.well()) set_exit_code(1);
+    if (!status.well()) set_exit_code(kExitTrouble);
     return {};
   });
 }
 
 Result<> run_explain(const Flags& flags) {
-  Result<std::pair<std::string, std::string>> target = report::parse_target(flags.target);
+  Result<std::pair<std::string, std::string>> target = report::parse_target(
+      flags.target.size() == 1 ? flags.target[0] : flags.target[0] + "/" + flags.target[1]);
   if (!target) return pass(target);
   return with_cluster(flags, [&](const Context& context, kube::Client& client) -> Result<> {
     Result<report::ExplainView> view = report::read_for_explain(
@@ -71,17 +73,16 @@ Result<> run_explain(const Flags& flags) {
     if (!view) return pass(view);
     const report::Explanation explanation = report::explain(*view);
     print(explanation, flags.output);
-    if (!explanation.ready()) set_exit_code(1);
+    if (!explanation.ready()) set_exit_code(kExitTrouble);
     return {};
   });
 }
 
-void add_cluster_options(CLI::App& command, Flags& flags) {
+void add_cluster_options(CLI::App& command, Flags& flags, Spelling spelling) {
   command.add_option("--kubeconfig", flags.kubeconfig,
                      "Kubeconfig file; by default where kubectl looks.");
   command.add_option("--context", flags.context, "Context of the kubeconfig.");
-  command.add_option("--controller-namespace", flags.controller_ns, "Namespace of the controller.")
-      ->capture_default_str();
+  add_namespace_option(command, flags.controller_ns, spelling);
   add_output_option(command, flags.output);
 }
 
@@ -93,7 +94,7 @@ void add_status(CLI::App& root, Run& run) {
       "How pools, load balancers, bindings and the controller stand. Exits 0 when all is well, 1 "
       "when something does not converge.");
   const auto flags = std::make_shared<Flags>();
-  add_cluster_options(*command, *flags);
+  add_cluster_options(*command, *flags, Spelling::all);
   set_example(*command, "berth status\n  berth status -o json");
   command->callback([&run, flags] { run = [flags] { return run_status(*flags); }; });
 }
@@ -107,10 +108,12 @@ void add_explain(CLI::App& root, Run& run) {
   command
       ->add_option("target", flags->target,
                    "pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME or "
-                   "gamestatefulset/NAME.")
-      ->required();
+                   "gamestatefulset/NAME; po, deploy, sts and rs for short.")
+      ->required()
+      ->expected(1, 2)
+      ->type_name("");
   command->add_option("-n,--namespace", flags->ns, "Its namespace.")->capture_default_str();
-  add_cluster_options(*command, *flags);
+  add_cluster_options(*command, *flags, Spelling::long_only);
   set_example(
       *command,
       "berth explain pod/room-0 -n games\n  berth explain deployment/lobby -n games -o json");

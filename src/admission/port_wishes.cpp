@@ -179,6 +179,11 @@ Result<Duration> keep_of(const Value& pod) {
 }
 
 Result<PortWishes> read(const Value& pod, std::string_view ns) {
+  if (!has_annotation(pod, api::kPortsAnnotation)) {
+    return fail(error_of(Code::invalid, "annotation {} is missing: it says which ports",
+                         api::kPortsAnnotation)
+                    .with_hint("for example \"rooms TCP 8000\": POOL PROTOCOL PORT"));
+  }
   const std::string_view text = annotation_of(pod, api::kPortsAnnotation);
   Result<std::vector<api::PortRequest>> requests = api::parse_port_requests(text, ns);
   if (!requests) return pass(requests);

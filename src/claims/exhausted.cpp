@@ -44,17 +44,13 @@ bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Proto
          });
 }
 
-}  // namespace
+std::string holder_of(const ledger::Claim& claim) {
+  return claim.pod_name.empty() ? "a Pod of " + claim.ns + " that is being created"
+                                : claim.ns + "/" + claim.pod_name;
+}
 
-std::string name_holders(const std::vector<ListenerPtr>& listeners) {
+std::string name_some(const std::set<std::string>& holders) {
   constexpr std::size_t kNamed = 5;
-  std::set<std::string> holders;
-  for (const ListenerPtr& listener : listeners) {
-    const auto claim = claim_of(*listener);
-    if (!claim) continue;
-    holders.insert(claim->pod_name.empty() ? "a Pod of " + claim->ns + " that is being created"
-                                           : claim->ns + "/" + claim->pod_name);
-  }
   std::string text;
   std::size_t named = 0;
   for (const std::string& holder : holders) {
@@ -63,6 +59,64 @@ std::string name_holders(const std::vector<ListenerPtr>& listeners) {
   }
   if (holders.size() > kNamed) text += fmt::format(" and {} more", holders.size() - kNamed);
   return text;
+}
+
+}  // namespace
+
+Takers takers_of(const std::vector<ListenerPtr>& listeners) {
+  Takers out;
+  for (const ListenerPtr& listener : listeners) {
+    const auto claim = claim_of(*listener);
+    const auto state = claim ? claim->state : ledger::SlotState::bound;
+    if (state == ledger::SlotState::kept) {
+      ++out.kept;
+      out.names.insert(claim->ns + "/" + claim->pod_name);
+      if (out.kept == 1 || claim->until < out.first_until) {
+        out.first_until = claim->until;
+        out.first_name = {claim->ns, claim->pod_name};
+      }
+    } else if (state == ledger::SlotState::draining || state == ledger::SlotState::quarantined) {
+      ++out.resting;
+    } else {
+      ++out.of_pods;
+      if (claim) out.pods.insert(holder_of(*claim));
+    }
+  }
+  return out;
+}
+
+std::string Takers::to_string() const {
+  const std::string by = pods.empty() ? "" : " by " + name_some(pods);
+  if (kept == 0 && resting == 0) return by;
+  std::string text;
+  const auto add = [&text](const std::string& part) {
+    text += fmt::format("{} {}", text.empty() ? ":" : ";", part);
+  };
+  if (of_pods != 0) add(fmt::format("{}{}", of_pods, by.empty() ? " by Pods" : by));
+  if (kept != 0) {
+    add(fmt::format("{} kept for {}, which {} gone (the first until {})", kept, name_some(names),
+                    names.size() == 1 ? "is" : "are", format_rfc3339(first_until)));
+  }
+  if (resting != 0) add(fmt::format("{} resting after their Pods", resting));
+  return text;
+}
+
+std::string Takers::advice() const {
+  std::string text;
+  if (resting != 0) text = "those that rest are free in a moment";
+  if (kept != 0) {
+    text += fmt::format("{}kubectl delete portbinding {} -n {} gives up what is kept for it",
+                        text.empty() ? "" : "; ", first_name.name, first_name.ns);
+  }
+  return text;
+}
+
+std::string name_holders(const std::vector<ListenerPtr>& listeners) {
+  std::set<std::string> holders;
+  for (const ListenerPtr& listener : listeners) {
+    if (const auto claim = claim_of(*listener)) holders.insert(holder_of(*claim));
+  }
+  return name_some(holders);
 }
 
 Error exhausted(const SlotRequest& request, const ListenerStore& store) {
@@ -82,11 +136,11 @@ Error exhausted(const SlotRequest& request, const ListenerStore& store) {
       ++count.unready;
     }
   }
-  const std::string by = name_holders(holders);
+  const Takers takers = takers_of(holders);
   Error error =
       error_of(Code::exhausted, "{}{} port{}{}{} of {} in use{}{}", kNoFree,
                names_of(request.protocols), request.item.empty() ? "" : " in item " + request.item,
-               kCounts, count.used, count.all, by.empty() ? "" : " by " + by,
+               kCounts, count.used, count.all, takers.to_string(),
                count.unready == 0 ? "" : fmt::format(", {} not ready yet", count.unready))
           .about("PortPool " + request.pool.to_string());
   if (count.all == 0) {
@@ -94,7 +148,9 @@ Error exhausted(const SlotRequest& request, const ListenerStore& store) {
   } else if (count.unready != 0) {
     error.hint = "the pool is being filled: try again in a moment";
   } else {
-    error.hint = "raise endPort or add an item";
+    const std::string advice = takers.advice();
+    error.hint =
+        fmt::format("raise endPort or add an item{}{}", advice.empty() ? "" : "; ", advice);
   }
   return error;
 }

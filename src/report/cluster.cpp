@@ -1,6 +1,7 @@
 #include "report/cluster.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
@@ -41,6 +42,35 @@ Result<Value> read_one(const Context& context, kube::Client& client, const kube:
   return found;
 }
 
+// Where `berth manifests` installs, and where a controller that is started by hand is.
+constexpr std::array<std::string_view, 2> kUsualNamespaces{"berth-system", "default"};
+
+// Of several leases the one that was renewed last: others were left behind.
+Value newest_of(std::vector<Value> leases) {
+  const auto renewed = [](const Value& lease) {
+    return parse_rfc3339(wire::string_at(lease, "/spec/renewTime")).value_or(WallTime{});
+  };
+  const auto newest = std::ranges::max_element(leases, {}, renewed);
+  return newest == leases.end() ? Value() : std::move(*newest);
+}
+
+Result<Value> find_lease(const Context& context, kube::Client& client, const std::string& ns) {
+  const std::string name(controllers::install::kLeaseName);
+  if (!ns.empty()) return read_one(context, client, kube::types::kLease, {ns, name});
+  Result<kube::ListPage> all =
+      client.list_all(context, kube::types::kLease, {.field_selector = "metadata.name=" + name});
+  if (all) return newest_of(std::move(all->items));
+  if (all.error().code != Code::forbidden) return pass(all);
+  std::vector<Value> found;
+  for (const std::string_view usual : kUsualNamespaces) {
+    Result<Value> lease =
+        read_one(context, client, kube::types::kLease, {std::string(usual), name});
+    if (!lease) return lease;
+    if (!lease->is_null()) found.push_back(std::move(*lease));
+  }
+  return newest_of(std::move(found));
+}
+
 }  // namespace
 
 Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
@@ -66,18 +96,26 @@ Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
                   keep_in(view.bindings));
   if (!read) return pass(read);
 
-  Result<Value> lease =
-      read_one(context, client, kube::types::kLease, {ns, std::string(kLeaseName)});
+  Result<Value> lease = find_lease(context, client, ns);
   if (!lease) return pass(lease);
   view.lease = std::move(*lease);
+  if (!view.lease.is_null()) view.ns = wire::string_at(view.lease, "/metadata/namespace");
   Result<Value> webhooks = read_one(context, client, kube::types::kMutatingWebhookConfiguration,
                                     {"", std::string(kManagedBy)});
   if (!webhooks) return pass(webhooks);
   view.webhooks = std::move(*webhooks);
-  Result<Value> secret =
-      read_one(context, client, kube::types::kSecret, {ns, std::string(kCertificateSecret)});
+  Result<Value> secret = view.ns.empty() ? Result<Value>(Value())
+                                         : read_one(context, client, kube::types::kSecret,
+                                                    {view.ns, std::string(kCertificateSecret)});
   if (!secret) return pass(secret);
   view.ca_bundle = wire::string_at(*secret, "/data/ca-bundle.crt");
+  Result<std::vector<Refusal>> refusals = read_refusals(context, client, view.now);
+  if (!refusals && refusals.error().code != Code::forbidden) return pass(refusals);
+  if (refusals) {
+    view.refusals = std::move(*refusals);
+  } else {
+    view.unseen.emplace_back("events");
+  }
   return view;
 }
 
@@ -109,6 +147,12 @@ Leader leader_of(const ClusterView& view) {
   const auto seconds = wire::int_at(view.lease, "/spec/leaseDurationSeconds").value_or(15);
   out.alive = out.since < std::chrono::seconds{seconds * kStaleLeases};
   return out;
+}
+
+std::string lease_without_holder(const ClusterView& view) {
+  if (view.ns.empty()) return "no namespace has a lease named berth (berth manifests installs one)";
+  return fmt::format("lease {}/berth {}", view.ns,
+                     view.lease.is_null() ? "is not there" : "has no holder");
 }
 
 }  // namespace berth::report

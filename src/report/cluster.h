@@ -11,11 +11,12 @@
 #include "base/context.h"
 #include "claims/slot.h"
 #include "kube/client/client.h"
+#include "report/refusals.h"
 
 namespace berth::report {
 
 struct ClusterView {
-  std::string ns{};  // of the controller
+  std::string ns{};  // of the controller; empty: no lease of it was found
   std::vector<api::PortPool> pools{};
   std::vector<claims::ListenerPtr> listeners{};
   std::vector<api::LoadBalancer> balancers{};
@@ -24,10 +25,15 @@ struct ClusterView {
   wire::Value webhooks{};  // the MutatingWebhookConfiguration; null: there is none
   // What the webhooks' certificate is signed by, in base64; empty: we may not read it.
   std::string ca_bundle{};
+  std::vector<Refusal> refusals{};
+  // What we may not read: "events". Nobody is told that all is well in what was not looked at.
+  std::vector<std::string> unseen{};
   bool installed = true;  // our kinds are known to the server
   WallTime now{};
 };
 
+// `ns` is where the controller's lease is; empty: it is looked for in all namespaces, or, for users
+// who may not, in those where it usually is.
 Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
                                  const std::string& ns);
 
@@ -45,5 +51,7 @@ struct Leader {
   bool alive = false;
 };
 Leader leader_of(const ClusterView& view);
+// "lease games/berth has no holder": why nobody leads.
+std::string lease_without_holder(const ClusterView& view);
 
 }  // namespace berth::report

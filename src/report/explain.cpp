@@ -56,6 +56,12 @@ class PoolTeller : private Teller {
   }
 
   bool annotation_reads() {
+    if (!has_annotation(*asking_, api::kPortsAnnotation)) {
+      return is_spelt() &&
+             bad(fmt::format("annotation {} is missing: it says which ports",
+                             api::kPortsAnnotation),
+                 "add it, for example \"rooms TCP 8000\": POOL PROTOCOL PORT, one for each line");
+    }
     kube::AdmissionRequest request;
     request.ns = view_.key.ns;
     request.object = *asking_;
@@ -110,10 +116,7 @@ class PoolTeller : private Teller {
     }
     if (taken.size() + unready < all) return true;
     const std::string name = pool.meta.key().to_string();
-    if (all > 0 && unready == 0)
-      return bad(fmt::format("PortPool {} is full: {} of {} in use, by {}", name, taken.size(), all,
-                             claims::name_holders(taken)),
-                 "raise endPort of an item, add an item, or delete Pods that need no port");
+    if (all > 0 && unready == 0) return is_full(name, taken, all);
     std::string why;
     for (const api::PortPoolItemStatus& item : pool.status.pool_items) {
       if (item.status != api::kReady)
@@ -122,6 +125,18 @@ class PoolTeller : private Teller {
     return bad(fmt::format("PortPool {} is not ready: {}", name,
                            why.empty() ? "it has no ports that fit" : why),
                "see kubectl describe portpool, and berth status for its load balancers");
+  }
+
+  // Pods that are gone cannot be deleted: what their names keep is given up otherwise.
+  bool is_full(const std::string& pool, const std::vector<claims::ListenerPtr>& taken,
+               std::size_t all) {
+    const claims::Takers takers = claims::takers_of(taken);
+    std::string fix = "raise endPort of an item, or add an item";
+    if (takers.of_pods != 0) fix += ", or delete Pods that need no port";
+    if (const std::string advice = takers.advice(); !advice.empty()) fix += "; " + advice;
+    return bad(fmt::format("PortPool {} is full: {} of {} in use{}", pool, taken.size(), all,
+                           takers.to_string()),
+               fix);
   }
 
   bool pod_lives() {
@@ -238,6 +253,7 @@ bool Explanation::ready() const {
 
 Explanation explain(const ExplainView& view) {
   Explanation out{.object = fmt::format("{} {}", view.kind, view.key.to_string())};
+  if (!tell_whether_there(view, out)) return out;
   const bool of_host_ports = speaks_of_host_ports(view);
   if (speaks_of_pools(view) || !of_host_ports) PoolTeller(view, out).tell();
   if (of_host_ports) tell_host_ports(view, out);

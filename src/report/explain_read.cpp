@@ -6,60 +6,14 @@
 #include "api/host_ports.h"
 #include "api/pod_ports.h"
 #include "report/explain.h"
+#include "report/teller.h"
+#include "report/workloads.h"
 
 namespace berth::report {
 namespace {
 
 using wire::Array;
 using wire::Value;
-
-struct Kind {
-  std::string_view word;  // as kubectl has it
-  const kube::ResourceType* type;
-};
-
-const kube::ResourceType kGameStatefulSet{.group = "tkex.tencent.com",
-                                          .version = "v1alpha1",
-                                          .plural = "gamestatefulsets",
-                                          .kind = "GameStatefulSet"};
-
-const std::array<Kind, 5>& kinds() {
-  static const std::array<Kind, 5> kKinds{{{"pod", &kube::types::kPod},
-                                           {"deployment", &kube::types::kDeployment},
-                                           {"statefulset", &kube::types::kStatefulSet},
-                                           {"replicaset", &kube::types::kReplicaSet},
-                                           {"gamestatefulset", &kGameStatefulSet}}};
-  return kKinds;
-}
-
-const kube::ResourceType* type_of(std::string_view kind) {
-  for (const Kind& one : kinds())
-    if (one.type->kind == kind) return one.type;
-  return nullptr;
-}
-
-// Null when it is not there.
-Result<Value> find(const Context& context, kube::Client& client, const kube::ResourceType& type,
-                   const kube::ObjectKey& key) {
-  Result<Value> found = client.get(context, type, key);
-  const bool absent =
-      !found && (found.error().code == Code::not_found || found.error().code == Code::forbidden ||
-                 found.error().code == Code::unsupported);
-  if (absent) return Value();
-  if (!found) return found;
-  if (found->is_object() && !found->get_object().contains("kind"))
-    found->get_object()["kind"] = type.kind;
-  return found;
-}
-
-const Value* controller_of(const Value& object) {
-  const Array* owners = wire::array_at(object, "/metadata/ownerReferences");
-  if (!owners) return nullptr;
-  for (const Value& owner : *owners) {
-    if (wire::bool_at(owner, "/controller").value_or(false)) return &owner;
-  }
-  return nullptr;
-}
 
 bool is_controlled_by(const Value& object, const Value& owner) {
   const Value* const by = controller_of(object);
@@ -80,10 +34,10 @@ class Reader {
       : context_(context), client_(client), view_(view) {}
 
   Result<> read() {
-    Result<Value> ns = find(context_, client_, kube::types::kNamespace, {"", view_.key.ns});
+    Result<Value> ns = find_object(context_, client_, kube::types::kNamespace, {"", view_.key.ns});
     if (!ns) return pass(ns);
     view_.ns = std::move(*ns);
-    Result<Value> object = find(context_, client_, *type_of(view_.kind), view_.key);
+    Result<Value> object = find_object(context_, client_, *type_of_kind(view_.kind), view_.key);
     if (!object) return pass(object);
     if (view_.kind == "Pod" ? object->is_null() : false) return read_owner_by_name();
     if (object->is_null())
@@ -105,10 +59,10 @@ class Reader {
     for (int depth = 0; depth < 2; ++depth) {
       const Value* const owner = controller_of(current);
       if (!owner) return {};
-      const kube::ResourceType* const type = type_of(wire::string_at(*owner, "/kind"));
+      const kube::ResourceType* const type = type_of_kind(wire::string_at(*owner, "/kind"));
       if (!type) return {};
-      Result<Value> found = find(context_, client_, *type,
-                                 {view_.key.ns, std::string(wire::string_at(*owner, "/name"))});
+      Result<Value> found = find_object(
+          context_, client_, *type, {view_.key.ns, std::string(wire::string_at(*owner, "/name"))});
       if (!found) return pass(found);
       if (found->is_null()) return {};
       view_.workload = *found;
@@ -120,15 +74,18 @@ class Reader {
   // A Pod that does not exist may be one that a StatefulSet cannot make: "room-3" of "room".
   Result<> read_owner_by_name() {
     const std::size_t dash = view_.key.name.rfind('-');
-    for (const kube::ResourceType* type : {&kube::types::kStatefulSet, &kGameStatefulSet}) {
+    for (const kube::ResourceType* type :
+         {&kube::types::kStatefulSet, type_of_kind("GameStatefulSet")}) {
       if (dash == std::string::npos) break;
       Result<Value> found =
-          find(context_, client_, *type, {view_.key.ns, view_.key.name.substr(0, dash)});
+          find_object(context_, client_, *type, {view_.key.ns, view_.key.name.substr(0, dash)});
       if (!found) return pass(found);
       if (found->is_null()) continue;
       view_.workload = std::move(*found);
       return read_failures();
     }
+    // Of one that nobody owned, its name may be left.
+    if (!kept_for(view_.cluster, view_.key).empty()) return {};
     return fail(error_of(Code::not_found, "there is no Pod {}", view_.key.to_string())
                     .with_hint("ask about its workload: deployment/NAME, statefulset/NAME"));
   }
@@ -207,14 +164,14 @@ Result<std::pair<std::string, std::string>> parse_target(std::string_view text) 
   const std::size_t slash = text.find('/');
   const std::string_view word = slash == std::string_view::npos ? "pod" : text.substr(0, slash);
   const std::string_view name = slash == std::string_view::npos ? text : text.substr(slash + 1);
-  for (const Kind& kind : kinds()) {
-    const std::string plural = std::string(kind.word) + "s";
-    if ((word == kind.word || word == plural) && !name.empty())
-      return std::pair(kind.type->kind, std::string(name));
+  for (const KnownKind& kind : known_kinds()) {
+    const bool same = word == kind.word || word == kind.type->plural || word == kind.type->kind ||
+                      (!kind.short_word.empty() && word == kind.short_word);
+    if (same && !name.empty()) return std::pair(kind.type->kind, std::string(name));
   }
   return fail(Code::invalid,
               "'{}' is none of pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME, "
-              "gamestatefulset/NAME",
+              "gamestatefulset/NAME (po, deploy, sts and rs for short)",
               text);
 }
 

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cctype>
+#include <optional>
+
+#include "api/keys.h"
+#include "claims/exhausted.h"
 
 namespace berth::report {
 namespace {
@@ -30,6 +34,16 @@ std::string name_of(ledger::SlotState state) {
   return name;
 }
 
+// When it came to be as it is: its status says when it changed, and a new one when it was made.
+std::optional<WallTime> changed_at(const api::PortBinding& binding) {
+  for (const std::string_view text :
+       {std::string_view(binding.status.update_time),
+        kube::get(binding.meta.annotations, api::kUnreadySinceAnnotation)}) {
+    if (const auto at = parse_rfc3339(text)) return *at;
+  }
+  return std::nullopt;
+}
+
 class Maker {
  public:
   explicit Maker(const ClusterView& view) : view_(view) {}
@@ -41,6 +55,7 @@ class Maker {
     for (const api::PortBinding& binding : view_.bindings) look_at_binding(binding);
     look_at_listeners();
     look_at_claims();
+    look_at_refusals();
     return std::move(out_);
   }
 
@@ -55,7 +70,7 @@ class Maker {
     if (!view_.installed)
       problem("Berth is not installed: its kinds are not known (berth manifests)");
     if (out_.leader.holder.empty()) {
-      problem("no controller leads: lease {}/berth has no holder", view_.ns);
+      problem("no controller leads: {}", lease_without_holder(view_));
     } else if (!out_.leader.alive) {
       problem("no controller runs: {} renewed lease {}/berth {} ago", out_.leader.holder, view_.ns,
               age(out_.leader.since));
@@ -78,9 +93,30 @@ class Maker {
       line.ports =
           static_cast<std::size_t>(api::slot_count(item)) * (protocols ? protocols->size() : 1);
       count_slots(pool.meta.key(), line);
-      if (line.status != api::kReady && old(view_, pool.meta) > kPatience)
-        problem("PortPool {} item {} is {}: {}", key, item.item_name, line.status, line.message);
+      if (line.status.empty()) line.status = std::string(api::kNotReady);
+      // From its first moment on: nobody gets a port of it, whatever the reason.
+      if (line.status != api::kReady)
+        problem("PortPool {} item {} is {}: {}", key, item.item_name, line.status,
+                line.message.empty() ? "no controller has looked at it yet" : line.message);
       out_.items.push_back(std::move(line));
+    }
+    look_for_room(pool.meta.key());
+  }
+
+  // TCP and UDP run out apart; a Pod that asks for both needs both.
+  void look_for_room(const kube::ObjectKey& pool) {
+    std::map<std::string, std::vector<claims::ListenerPtr>> taken;  // by protocol
+    std::map<std::string, std::size_t> all;
+    for (const claims::ListenerPtr& listener : view_.listeners) {
+      if (!is_lock(*listener) || claims::pool_of(*listener) != pool) continue;
+      ++all[listener->spec.protocol];
+      if (!claims::claim_text(*listener).empty())
+        taken[listener->spec.protocol].push_back(listener);
+    }
+    for (const auto& [protocol, listeners] : taken) {
+      if (listeners.size() < all[protocol]) continue;
+      problem("PortPool {} is full: {} of {} {} ports are in use{}", pool.to_string(),
+              listeners.size(), all[protocol], protocol, claims::takers_of(listeners).to_string());
     }
   }
 
@@ -118,12 +154,12 @@ class Maker {
     OpenLine line{.object = "PortBinding " + binding.meta.key().to_string(),
                   .what = status.empty() ? std::string(api::kNotReady) : status,
                   .since = old(view_, binding.meta)};
-    if (status == api::kCleaning) {
-      const auto updated = parse_rfc3339(binding.status.update_time);
-      if (updated) line.since = view_.now - *updated;
-    }
-    if (line.since > kPatience)
+    const auto changed = changed_at(binding);
+    if (changed) line.since = view_.now - *changed;
+    if (line.since > kPatience && changed)
       problem("{} is {} since {}", line.object, line.what, age(line.since));
+    if (line.since > kPatience && !changed)
+      problem("{} is {}, created {} ago", line.object, line.what, age(line.since));
     out_.bindings.push_back(std::move(line));
   }
 
@@ -162,6 +198,15 @@ class Maker {
     }
   }
 
+  void look_at_refusals() {
+    out_.refusals = view_.refusals;
+    out_.unseen = view_.unseen;
+    for (const Refusal& refusal : view_.refusals) {
+      if (refusal.over) continue;
+      problem("{} was refused ports {} ago: {}", refusal.object, age(refusal.ago), refusal.message);
+    }
+  }
+
   const ClusterView& view_;
   Status out_;
 };
@@ -191,6 +236,17 @@ std::string open_table(const char* heading, const std::vector<OpenLine>& lines) 
   }
   std::string out = columns(rows);
   if (lines.size() > kMaxRows) out += fmt::format("and {} more\n", lines.size() - kMaxRows);
+  return out;
+}
+
+Array refusals_json(const std::vector<Refusal>& refusals) {
+  Array out;
+  for (const Refusal& refusal : refusals) {
+    out.push_back(Object{{"object", refusal.object},
+                         {"why", refusal.message},
+                         {"secondsAgo", to_seconds(refusal.ago)},
+                         {"over", refusal.over}});
+  }
   return out;
 }
 
@@ -252,6 +308,8 @@ std::string to_text(const Status& status) {
   for (const auto& [state, count] : status.claims)
     claims += fmt::format("{}{} {}", claims.empty() ? "" : ", ", count, state);
   out += fmt::format("claims: {}\n\n", claims);
+  for (const std::string& kind : status.unseen)
+    out += fmt::format("not looked at: {}, which this user may not read\n", kind);
   if (status.well()) return out + "all is well\n";
   for (const std::string& problem : status.problems) out += fmt::format("problem: {}\n", problem);
   return out;
@@ -289,6 +347,8 @@ Value to_json(const Status& status) {
                 {"loadBalancers", std::move(balancers)},
                 {"bindingsNotReady", open_json(status.bindings)},
                 {"listenersNotSynced", open_json(status.listeners)},
+                {"refusals", refusals_json(status.refusals)},
+                {"notLookedAt", Array(status.unseen.begin(), status.unseen.end())},
                 {"claims", std::move(claims)}};
 }
 

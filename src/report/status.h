@@ -11,7 +11,7 @@
 
 namespace berth::report {
 
-// A Pod, a Listener or a claim may take this long before it counts as stuck.
+// A binding, a Listener or a claim may take this long before it counts as stuck.
 inline constexpr Duration kPatience = std::chrono::seconds{60};
 
 struct ItemLine {
@@ -49,6 +49,8 @@ struct Status {
   std::vector<OpenLine> bindings{};
   std::vector<OpenLine> listeners{};
   std::map<std::string, std::size_t> claims{};  // by state
+  std::vector<Refusal> refusals{};              // lately
+  std::vector<std::string> unseen{};            // what we may not read
   // What does not converge, for a person; empty: all is well.
   std::vector<std::string> problems{};
 

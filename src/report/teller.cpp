@@ -1,9 +1,14 @@
 #include "report/teller.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "admission/pod_patch.h"
+#include "api/host_ports.h"
+#include "api/pod_ports.h"
 
 namespace berth::report {
 namespace {
@@ -16,6 +21,54 @@ using wire::Value;
 std::string name_of(const Value& object) {
   return fmt::format("{} {}", wire::string_at(object, "/kind"),
                      wire::string_at(object, "/metadata/name"));
+}
+
+// What users write; the other keys are ours.
+constexpr std::array<std::string_view, 6> kUserKeys{
+    api::kPortPoolsAnnotation,     api::kPortsAnnotation,        api::kHostPortAnnotation,
+    api::kHostPortPortsAnnotation, api::kKeepDurationAnnotation, api::kReadinessGateAnnotation};
+// Keys that are further apart mean different things.
+constexpr std::size_t kMaxSlips = 3;
+
+// How many letters have to be put in, taken out or changed, up to the bound and one.
+std::size_t slips_between(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
+    }
+  }
+  return row.back();
+}
+
+// The key that was meant by one that nobody reads; empty when it is none of ours.
+std::string_view meant_by(std::string_view key) {
+  std::string_view nearest;
+  std::size_t slips = kMaxSlips + 1;
+  for (const std::string_view known : kUserKeys) {
+    const std::size_t apart = slips_between(key, known);
+    if (apart == 0) return {};
+    if (apart < slips) {
+      slips = apart;
+      nearest = known;
+    }
+  }
+  return nearest;
+}
+
+// A misspelt key of the object, and what was meant.
+std::optional<std::pair<std::string, std::string_view>> misspelt(const Value& object) {
+  const Value* const annotations = wire::find(object, "/metadata/annotations");
+  if (!annotations || !annotations->is_object()) return std::nullopt;
+  for (const auto& annotation : annotations->get_object()) {
+    const std::string_view meant = meant_by(annotation.key());
+    if (!meant.empty() && !has_annotation(object, meant))
+      return std::pair(std::string(annotation.key()), meant);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -50,11 +103,27 @@ bool Teller::is_asked(std::string_view annotation, std::string_view what, std::s
                            name_of(view_.workload)),
                fmt::format("put it, and {}, into spec.template.metadata.annotations", others));
   }
+  if (!is_spelt()) return false;
+  // Its companion alone says which, and not that.
+  const std::string which = fmt::format("ports.{}", annotation);
+  if (has_annotation(*asking_, which)) {
+    return bad(fmt::format("annotation {} is there, and {}, which asks for them, is missing", which,
+                           annotation),
+               fmt::format("add {}: \"true\" beside it", annotation));
+  }
   return bad(fmt::format("annotation {} is missing: nobody asked for ports", annotation),
              view_.workload.is_object()
                  ? fmt::format("add it to spec.template.metadata.annotations of {}",
                                name_of(view_.workload))
                  : std::string("create the Pod with it"));
+}
+
+bool Teller::is_spelt() {
+  const auto slip = misspelt(*asking_);
+  if (!slip) return true;
+  return bad(fmt::format("annotation {} is there, and nobody reads it: {} was meant", slip->first,
+                         slip->second),
+             fmt::format("spell it {}", slip->second));
 }
 
 bool Teller::webhook_is_there(std::string_view hook, std::string_view consequence) {
@@ -78,12 +147,11 @@ bool Teller::webhook_is_there(std::string_view hook, std::string_view consequenc
 bool Teller::controller_runs() {
   const Leader leader = leader_of(view_.cluster);
   if (leader.alive) return good(fmt::format("the controller runs: {}", leader.holder));
-  return bad(
-      leader.holder.empty()
-          ? fmt::format("no controller leads: lease {}/berth has no holder", view_.cluster.ns)
-          : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
-                        age(leader.since)),
-      "see the Pods of the controller and their logs");
+  return bad(leader.holder.empty()
+                 ? fmt::format("no controller leads: {}", lease_without_holder(view_.cluster))
+                 : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
+                               age(leader.since)),
+             "see the Pods of the controller and their logs");
 }
 
 bool Teller::was_asked(std::string_view what) {

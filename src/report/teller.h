@@ -23,6 +23,8 @@ class Teller {
   // The annotation is where each Pod asks for itself; else where it is instead, and what to do.
   // `what` is asked for with it ("ports of a pool"), `others` go with it.
   bool is_asked(std::string_view annotation, std::string_view what, std::string_view others);
+  // No annotation of it looks like one of ours and is none. Only when `asking_` is there.
+  bool is_spelt();
   // `consequence`: of its absence.
   bool webhook_is_there(std::string_view hook, std::string_view consequence);
   bool controller_runs();
@@ -37,6 +39,12 @@ class Teller {
 
   Explanation& out_;
 };
+
+// Into `out`: of a Pod that does not exist, whether it can, and what is kept for its name. False:
+// there is nothing more to tell.
+bool tell_whether_there(const ExplainView& view, Explanation& out);
+// What is kept for the Pod's name: "TCP 192.0.2.1:31000 is kept ... until ..."; empty for nothing.
+std::string kept_for(const ClusterView& view, const kube::ObjectKey& pod);
 
 // Into `out`: why a Pod has or has not its random host ports.
 void tell_host_ports(const ExplainView& view, Explanation& out);

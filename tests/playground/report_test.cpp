@@ -7,75 +7,14 @@
 #include "api/load_balancer.h"
 #include "edge/echo_server.h"
 #include "playground/table.h"
-#include "report/explain.h"
-#include "report/status.h"
-#include "world.h"
+#include "report_world.h"
 
 namespace berth {
 namespace {
 
 using report::ExplainView;
 using report::Explanation;
-using report::Verdict;
 using ::testing::HasSubstr;
-
-std::string workload(const std::string& kind, const std::string& ns, const std::string& own,
-                     const std::string& of_template, int replicas = 1) {
-  return fmt::format(R"(
-apiVersion: apps/v1
-kind: {}
-metadata:
-  name: lobby
-  namespace: {}
-  annotations: {{{}}}
-spec:
-  replicas: {}
-  serviceName: lobby
-  selector: {{matchLabels: {{app: lobby}}}}
-  template:
-    metadata:
-      labels: {{app: lobby}}
-      annotations: {{{}}}
-    spec:
-      containers: [{{name: a, image: i, ports: [{{containerPort: 8000}}]}}]
-)",
-                     kind, ns, own, replicas, of_template);
-}
-
-std::string asking_for(const std::string& ports) {
-  return fmt::format(R"(portpools.networkextension.bkbcs.tencent.com: "true", )"
-                     R"(ports.portpools.networkextension.bkbcs.tencent.com: "{}")",
-                     ports);
-}
-
-class Report : public World {
- protected:
-  ExplainView view_of(const std::string& target, const std::string& ns) {
-    const auto parsed = report::parse_target(target);
-    EXPECT_TRUE(parsed) << parsed.error().to_string();
-    auto view = report::read_for_explain(context_.within(10s), play_->client(), "default",
-                                         parsed->first, {ns, parsed->second});
-    EXPECT_TRUE(view) << view.error().to_string();
-    return view ? std::move(*view) : ExplainView{};
-  }
-  // What the last step says, with its remedy.
-  static std::string last(const Explanation& told) {
-    if (told.steps.empty()) return "nothing";
-    const report::Step& step = told.steps.back();
-    return step.what + (step.fix.empty() ? "" : " -> " + step.fix);
-  }
-  std::string explained(const std::string& target, const std::string& ns) {
-    return last(report::explain(view_of(target, ns)));
-  }
-  bool comes_to_say(const std::string& target, const std::string& ns, const std::string& text) {
-    return eventually([&] { return explained(target, ns).find(text) != std::string::npos; });
-  }
-  report::Status status() {
-    auto view = report::read_cluster(context_.within(10s), play_->client(), "default");
-    EXPECT_TRUE(view) << view.error().to_string();
-    return report::make_status(*view);
-  }
-};
 
 TEST_F(Report, AllIsWellWhenRoomsHaveTheirAddresses) {
   create(example("rooms.yaml"));

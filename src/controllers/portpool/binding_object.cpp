@@ -123,7 +123,8 @@ std::optional<Value> binding_patch(const api::PortBinding& binding, const kube::
 
 std::optional<Value> status_patch(const api::PortBinding& binding,
                                   const std::vector<api::PortBindingItem>& entries,
-                                  const std::vector<const api::PortBindingItem*>& ready) {
+                                  const std::vector<const api::PortBindingItem*>& ready,
+                                  WallTime now) {
   api::PortBindingStatus status{.port_binding_type = std::string(api::kPodBinding)};
   for (const api::PortBindingItem& entry : entries) {
     const bool is_ready = std::ranges::find(ready, &entry) != ready.end();
@@ -137,6 +138,11 @@ std::optional<Value> status_patch(const api::PortBinding& binding,
   }
   const bool all = !entries.empty() && ready.size() == entries.size();
   status.status = std::string(all ? api::kReady : api::kNotReady);
+  // Of one that was something else before; of a new one its annotation says it.
+  const std::string& before = binding.status.status;
+  if (!all && before == api::kNotReady) status.update_time = binding.status.update_time;
+  if (!all && !before.empty() && before != api::kNotReady)
+    status.update_time = format_rfc3339_micro(now);
   return status_change(binding, status);
 }
 

@@ -29,7 +29,8 @@ std::optional<wire::Value> binding_patch(const api::PortBinding& binding, const 
 // The merge patch of its status; nothing when it says so already.
 std::optional<wire::Value> status_patch(const api::PortBinding& binding,
                                         const std::vector<api::PortBindingItem>& entries,
-                                        const std::vector<const api::PortBindingItem*>& ready);
+                                        const std::vector<const api::PortBindingItem*>& ready,
+                                        WallTime now);
 std::optional<wire::Value> cleaning_patch(const api::PortBinding& binding, bool cleaned,
                                           const std::optional<WallTime>& since, WallTime now);
 

@@ -237,7 +237,7 @@ class Planner {
     const Duration age = view_.now - view_.pod->meta.created;
     if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
       return look_again(kQuickBinding - age);
-    plan_.binding_status = status_patch(*view_.binding, told_, ready_);
+    plan_.binding_status = status_patch(*view_.binding, told_, ready_, view_.now);
     if (is_ready() && view_.binding->status.status != api::kReady)
       plan_.binding_events.push_back(binding_is_ready(*view_.binding, told_));
   }

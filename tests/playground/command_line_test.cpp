@@ -1,0 +1,65 @@
+// The command line as newcomers meet it: typos are named, with what is allowed, and exit codes are
+// those of docs/troubleshooting.md.
+
+#include <gmock/gmock.h>
+
+#include "support/subprocess.h"
+
+namespace berth {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+testing::CommandResult berth(std::vector<std::string> args) {
+  return testing::run({.program = BERTH_PROGRAM, .args = std::move(args), .env = {"HOME=/none"}},
+                      "", 30s);
+}
+
+TEST(CommandLine, ACommandThatIsMisspeltIsNamedWithWhatThereIs) {
+  const auto said = berth({"statsu"});
+  EXPECT_EQ(said.exit_code, 2);
+  EXPECT_THAT(said.err, HasSubstr("there is no command 'statsu'; did you mean 'status'?"));
+  EXPECT_THAT(said.err, HasSubstr("playground, demo, controller"));
+}
+
+TEST(CommandLine, ValuesThatCannotBeAreSaidWithWhatIsAllowed) {
+  EXPECT_THAT(berth({"status", "--help"}).out, HasSubstr("json|text"));
+  EXPECT_THAT(berth({"status", "--help"}).out, Not(HasSubstr("ENUM")));
+  const auto yaml = berth({"status", "-o", "yaml"});
+  EXPECT_EQ(yaml.exit_code, 2);
+  EXPECT_THAT(yaml.err + yaml.out, HasSubstr("'yaml' is not one of json, text"));
+  const auto port = berth({"playground", "--port", "70000"});
+  EXPECT_EQ(port.exit_code, 2);
+  EXPECT_THAT(port.err + port.out, HasSubstr("'70000' is not a port: 0-65535"));
+  const auto kind = berth({"explain", "service/lobby"});
+  EXPECT_EQ(kind.exit_code, 2);
+  EXPECT_THAT(kind.err, HasSubstr("'service/lobby' is none of pod/NAME"));
+}
+
+TEST(CommandLine, TheNamespaceOfTheControllerIsSpeltAlikeEverywhere) {
+  for (const std::string command : {"status", "explain", "controller", "manifests", "uninstall"})
+    EXPECT_THAT(berth({command, "--help"}).out, HasSubstr("--controller-namespace")) << command;
+  for (const std::string spelling : {"-n", "--namespace", "--controller-namespace"}) {
+    const auto made = berth({"manifests", spelling, "harbour"});
+    EXPECT_EQ(made.exit_code, 0) << made.err;
+    EXPECT_THAT(made.out, HasSubstr("namespace: harbour")) << spelling;
+  }
+}
+
+TEST(CommandLine, AClusterThatCannotBeReachedIsNotTheSameAsTrouble) {
+  EXPECT_EQ(berth({"version"}).exit_code, 0);
+  for (const std::vector<std::string>& target :
+       {std::vector<std::string>{"po/room-0"}, {"pod", "room-0"}, {"sts/room"}}) {
+    std::vector<std::string> args{"explain"};
+    args.insert(args.end(), target.begin(), target.end());
+    args.insert(args.end(), {"--kubeconfig", "/none/config"});
+    const auto said = berth(args);
+    EXPECT_EQ(said.exit_code, 3) << said.err;
+    EXPECT_THAT(said.err, HasSubstr("/none/config"));
+  }
+}
+
+}  // namespace
+}  // namespace berth
