@@ -48,7 +48,8 @@ void LedgerBook::see(const net::Request& request, const Value& object) {
   const bool gone = request.method == "DELETE" &&
                     (wire::string_at(object, "/metadata/deletionTimestamp").empty() ||
                      wire::array_at(object, "/metadata/finalizers") == nullptr);
-  if (kind == "Listener") {
+  // Those of other namespaces are what people wrote by hand: no pool is there.
+  if (kind == "Listener" && wire::string_at(object, "/metadata/namespace") == "games") {
     if (gone) {
       listeners_.erase(name);
     } else {

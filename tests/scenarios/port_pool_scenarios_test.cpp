@@ -198,5 +198,48 @@ TEST(PortPool, ARenamedItemKeepsItsPortsFromOthers) {
   ASSERT_TRUE(user.create("room-0", kind_of(0))) << user.last_refusal();
 }
 
+// Somebody writes a Listener by hand, with the name of a pool's, in a namespace of their own.
+TEST(PortPool, AListenerOfAnotherNamespaceLeadsNobodyAway) {
+  PoolHouse house(8, {});
+  ASSERT_TRUE(house.open());
+  ASSERT_TRUE(house.settle());
+  world::Cluster& cluster = house.cluster();
+  ASSERT_TRUE(cluster.ask("POST", "/api/v1/namespaces",
+                          wire::Object{{"apiVersion", "v1"},
+                                       {"kind", "Namespace"},
+                                       {"metadata", wire::Object{{"name", "evil"}}}}));
+  const std::string all = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/evil/listeners";
+  const std::string own = all + "/demo-tcp-30000";
+  const auto made = cluster.ask("POST", all,
+                                wire::parse_json(R"({
+    "apiVersion": "networkextension.bkbcs.tencent.com/v1",
+    "kind": "Listener",
+    "metadata": {"name": "demo-tcp-30000", "finalizers": ["ingresscontroller.bkbcs.tencent.com"]},
+    "spec": {"loadbalancerID": "edge:demo", "port": 30000, "protocol": "TCP",
+             "targetGroup": {"targetGroupProtocol": "TCP",
+                             "backends": [{"IP": "10.6.6.6", "port": 666, "weight": 10}]}}})")
+                                    .value());
+  ASSERT_TRUE(made) << made.error().to_string();
+  const auto is_told = [&] {
+    const auto listener = cluster.ask("GET", own);
+    return listener && !wire::string_at(*listener, "/status/msg").empty();
+  };
+  ASSERT_TRUE(house.run_until(is_told));
+  EXPECT_THAT(std::string(wire::string_at(*cluster.ask("GET", own), "/status/msg")),
+              HasSubstr("granted to PortPool games/rooms"));
+  // Longer than an audit takes to come.
+  ASSERT_TRUE(cluster.run_for(std::chrono::minutes{20}));
+  const auto targets = [&] {
+    const auto listener = house.world().provider().find({model::Provider::edge, "", "demo"},
+                                                        model::Protocol::tcp, 30000);
+    return listener ? static_cast<int>(listener->spec.targets.size()) : -1;
+  };
+  EXPECT_EQ(targets(), 0) << "nobody has the port";
+  ASSERT_TRUE(cluster.ask("DELETE", own));
+  ASSERT_TRUE(house.run_until([&] { return !cluster.ask("GET", own); }));
+  ASSERT_TRUE(cluster.run_for(std::chrono::minutes{20}));
+  EXPECT_EQ(targets(), 0) << "it is the pool's";
+}
+
 }  // namespace
 }  // namespace berth::scenario

@@ -202,6 +202,8 @@ Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcom
     put_text("/status/msg", status.message, outcome.result.error().to_string(), patch);
   }
   if (patch.empty()) return patch;
+  // One that people wrote has no status to add to.
+  if (api::encode(status).empty()) patch.insert(patch.begin(), put("/status", Object{}));
   // Only while the spec is still the one that was applied: a status must not speak of another.
   patch.insert(patch.begin(),
                Object{{"op", "test"}, {"path", "/spec"}, {"value", api::encode(listener.spec)}});

@@ -96,6 +96,14 @@ TEST(ListenerGrant, IsForItsPortsAndProtocol) {
   EXPECT_THAT(granted(listener_of_pool(), nullptr), ::testing::HasSubstr("granted to nobody"));
 }
 
+// Written by hand, it has no status yet.
+TEST(ListenerGrant, WhyNothingIsDoneCanBeNotedOnAnObjectWithoutStatus) {
+  const wire::Array patch =
+      outcome_patch(listener_of_pool(), {.result = fail(Code::forbidden, "not yours")});
+  ASSERT_GE(patch.size(), 3u);
+  EXPECT_EQ(wire::string_at(patch[1], "/path"), "/status");
+}
+
 TEST(ListenerGrant, OneThatCameOrWentIsAChange) {
   const api::LoadBalancer before = balancer();
   api::LoadBalancer after = balancer();
