@@ -269,8 +269,6 @@ Value lease(Cluster& cluster) {
                       {"renewTime", format_rfc3339_micro(cluster.kernel().wall_time())}}}};
 }
 const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases";
-const std::string kListeners =
-    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
 
 TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
   House house;
