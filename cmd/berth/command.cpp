@@ -54,8 +54,8 @@ void add_port_option(CLI::App& command, const std::string& name, std::uint16_t& 
                            std::stoi(text) <= 65535;
         return sound ? std::string() : "'" + text + "' is not a port: 0-65535";
       },
-      "PORT");
-  command.add_option(name, port, help)->type_name("")->check(is_port);
+      "");
+  command.add_option(name, port, help)->type_name("PORT")->check(is_port);
 }
 
 void add_namespace_option(CLI::App& command, std::string& ns, Spelling spelling) {
@@ -68,13 +68,13 @@ void add_namespace_option(CLI::App& command, std::string& ns, Spelling spelling)
                            text.front() != '-' && text.back() != '-';
         return sound ? std::string() : "'" + text + "' cannot be the name of a namespace";
       },
-      "NAME");
+      "");
   const std::string all = "-n,--controller-namespace,--namespace";
   command
       .add_option(spelling == Spelling::all ? all : "--controller-namespace", ns,
                   ns.empty() ? "Namespace of the controller; by default it is looked for."
                              : "Namespace of the controller.")
-      ->type_name("")
+      ->type_name("NAME")
       ->check(is_label)
       ->capture_default_str();
 }
