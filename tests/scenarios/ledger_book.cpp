@@ -123,6 +123,7 @@ void LedgerBook::check_rests(const api::Listener& lock) {
 }
 
 void LedgerBook::check_granted(const api::Listener& listener, const std::string& owner_uid) {
+  if (claims::is_foreign(listener)) return;  // somebody else's, and none of ours
   const auto lb = claims::load_balancer_of(listener, {});
   const auto protocol = claims::protocol_of(listener);
   if (!lb || !protocol) return;

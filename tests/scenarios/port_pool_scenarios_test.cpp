@@ -10,6 +10,7 @@ namespace berth::scenario {
 namespace {
 
 using testing::HasSubstr;
+using wire::Object;
 using wire::Value;
 using world::World;
 using world::WorldOptions;
@@ -123,6 +124,41 @@ TEST(PortPool, ASecondCreationOfANameTakesNothingFromItsPod) {
   EXPECT_FALSE(user.create("one-too-many", kind_of(0), 1));
   const Result<> settled = house.settle();
   ASSERT_TRUE(settled) << settled.error().to_string();
+}
+
+// Its label was taken off while it waits for its address, and its owner's other Pods are refused so
+// often that the oldest claim is used again: not that of a Pod that lives.
+TEST(PortPool, AClaimOfAPodThatLostItsLabelIsNotUsedAgain) {
+  WorldOptions options;
+  options.kubelet.max_start = std::chrono::hours{10};
+  PoolHouse house(7, options);
+  ASSERT_TRUE(house.open());
+  const Result<> settled = house.settle();
+  ASSERT_TRUE(settled) << settled.error().to_string();
+  User user(house.world());
+  const std::string first = user.spawn("crowd", kind_of(0), 10);
+  ASSERT_NE(first, "") << user.last_refusal();
+  const Object labels{{std::string(ledger::kTokenLabel), nullptr}};
+  ASSERT_TRUE(house.cluster().ask("PATCH", kPods + "/" + first,
+                                  Object{{"metadata", Object{{"labels", labels}}}}));
+  house.quota().refuses = 1;
+  // Of `rooms`, of `halls/pair` and of `halls/wide`: eight claims of the owner with the first.
+  for (const std::size_t kind : {0, 0, 0, 2, 2, 3, 3})
+    EXPECT_EQ(user.spawn("crowd", kind_of(kind), 1), "");
+  EXPECT_THAT(user.last_refusal(), HasSubstr("exceeded quota"));
+  house.quota().refuses = 0;
+  ASSERT_TRUE(house.cluster().run_for(seconds{45}));
+  const std::string second = user.spawn("crowd", kind_of(0), 1);
+  ASSERT_NE(second, "") << user.last_refusal();
+
+  const auto port_of = [&](const std::string& name) {
+    const auto pod = house.cluster().ask("GET", kPods + "/" + name).value();
+    return api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation))
+        .value()
+        .front()
+        .start_port;
+  };
+  EXPECT_NE(port_of(first), port_of(second));
 }
 
 // As people do when something hangs: the finalizer is taken off by hand.

@@ -116,6 +116,8 @@ void RoomBook::see_pod(const net::Request& request, const Value& pod) {
                     wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0;
   const auto known = rooms_.find(uid);
   const bool is_new = known == rooms_.end();
+  // What has ports and did not ask us has them from another controller.
+  if (is_new && annotation(pod, api::kPortPoolsAnnotation).empty()) return;
   const Room before = is_new ? Room{} : known->second;
   if (gone) {
     if (!is_new && !before.ended) note_end(before);
