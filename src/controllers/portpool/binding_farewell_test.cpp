@@ -303,7 +303,7 @@ TEST_F(NameComesBack, NothingOfTheFormerPodStaysOnTheBinding) {
   EXPECT_EQ(kube::get(labels, "portpool.rooms.games"), "item1");
   EXPECT_EQ(kube::get(labels, "team"), "red") << "somebody else's";
   EXPECT_EQ(room_.binding_says(api::kKeepDurationAnnotation), std::nullopt);
-  EXPECT_EQ(room_.binding_says(api::kUnreadySinceAnnotation), "2026-01-02T00:01:00.000000Z");
+  EXPECT_EQ(room_.binding_says(api::kUnreadySinceAnnotation), "");
 }
 
 // Without keepduration the new Pod has a port of its own, and the old one's is cleaned beside it.

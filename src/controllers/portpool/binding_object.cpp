@@ -35,12 +35,15 @@ bool is_its(const api::PortBinding& binding, const kube::Pod& pod) {
   return kube::get(binding.meta.annotations, kPodUidAnnotation) == pod.meta.uid;
 }
 
-// Empty while it is ready, as users have it. What is said of a Pod that terminates stays.
+// Empty while it is ready, as users have it, and in the first moment, after which nearly all are:
+// emptying it would be one more write for each. What is said of a Pod that terminates stays.
 std::string unready_since(const api::PortBinding& binding, const kube::Pod& pod, bool ready,
                           WallTime now) {
-  if (!is_its(binding, pod)) return format_rfc3339_micro(now);
-  const std::string said(kube::get(binding.meta.annotations, api::kUnreadySinceAnnotation));
+  const std::string said(is_its(binding, pod)
+                             ? kube::get(binding.meta.annotations, api::kUnreadySinceAnnotation)
+                             : std::string_view());
   if (pod.meta.deleting) return said;
+  if (said.empty() && now - pod.meta.created < kQuickBinding) return said;
   if (ready) return binding.status.status == api::kReady ? std::string() : said;
   return said.empty() ? format_rfc3339_micro(now) : said;
 }
@@ -85,11 +88,10 @@ void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& p
   }
 }
 
-Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries,
-                  WallTime now) {
+Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries) {
   const auto& type = api::port_binding_kind().type;
   Object annotations = annotations_for(pod);
-  annotations[api::kUnreadySinceAnnotation] = format_rfc3339_micro(now);
+  annotations[api::kUnreadySinceAnnotation] = "";
   return Object{{"apiVersion", type.api_version()},
                 {"kind", type.kind},
                 {"metadata", Object{{"namespace", pod.meta.ns.view()},

@@ -18,8 +18,10 @@ using PoolOf = std::function<std::shared_ptr<const api::PortPool>(const kube::Ob
 // balancers' addresses.
 void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& pool_of);
 
-wire::Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries,
-                        WallTime now);
+// A binding that takes longer than this says so; a quick one saves the writes.
+inline constexpr Duration kQuickBinding = std::chrono::seconds{2};
+
+wire::Value new_binding(const kube::Pod& pod, const std::vector<api::PortBindingItem>& entries);
 // The merge patch that makes it this Pod's, with what the Pod says now; nothing when it is. What
 // was a former Pod's goes. `ready`: all ports lead to the Pod. Since when they do not is emptied
 // once the status says Ready, in a round of its own, for which nobody waits.

@@ -18,8 +18,6 @@ using ledger::SlotState;
 // The caches of Pods and Listeners are not at the same point in time: what looks lost may only be
 // late.
 constexpr Duration kLostGrace = std::chrono::seconds{10};
-// A binding that takes longer than this says so; a quick one saves the write.
-constexpr Duration kQuickBinding = std::chrono::seconds{2};
 // A port that somebody else has may become free.
 constexpr Duration kLookForLost = std::chrono::seconds{10};
 
@@ -224,7 +222,7 @@ class Planner {
     const bool wanted = has_living_pod() && (own_ > 0 || has_lost_all());
     if (!wanted) return plan_farewell();
     if (!view_.binding) {
-      plan_.create_binding = new_binding(*view_.pod, told_, view_.now);
+      plan_.create_binding = new_binding(*view_.pod, told_);
       return;
     }
     if (view_.binding->meta.deleting) {
