@@ -143,7 +143,7 @@ TEST(PortPool, AClaimOfAPodThatLostItsLabelIsNotUsedAgain) {
                                   Object{{"metadata", Object{{"labels", labels}}}}));
   house.quota().refuses = 1;
   // Of `rooms`, of `halls/pair` and of `halls/wide`: eight claims of the owner with the first.
-  for (const std::size_t kind : {0, 0, 0, 2, 2, 3, 3})
+  for (const std::size_t kind : {0u, 0u, 0u, 2u, 2u, 3u, 3u})
     EXPECT_EQ(user.spawn("crowd", kind_of(kind), 1), "");
   EXPECT_THAT(user.last_refusal(), HasSubstr("exceeded quota"));
   house.quota().refuses = 0;
