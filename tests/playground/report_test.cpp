@@ -128,7 +128,7 @@ apiVersion: networkextension.bkbcs.tencent.com/v1
 kind: PortPool
 metadata: {name: low, namespace: web}
 spec:
-  poolItems: [{itemName: item1, loadBalancerIDs: ["edge:web"], startPort: 80, endPort: 90}]
+  poolItems: [{itemName: item1, loadBalancerIDs: ["edge:web"], startPort: 80, endPort: 81}]
 ---
 apiVersion: v1
 kind: Pod
