@@ -49,7 +49,7 @@ spec:
   - {itemName: item1, loadBalancerIDs: ["edge:demo"], protocol: TCP, startPort: 30005, endPort: 30015}
 )");
   EXPECT_TRUE(eventually([&] {
-    return to_text(status()).find("by the older PortPool games/rooms") != std::string::npos;
+    return to_text(status()).find("are granted to PortPool games/rooms") != std::string::npos;
   })) << to_text(status());
   EXPECT_THAT(to_text(status()), HasSubstr("problem: PortPool games/rival item item1 is NotReady"));
 }

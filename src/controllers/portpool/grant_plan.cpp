@@ -13,6 +13,9 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
     const auto object = balancer_of(one.lb);
     const auto grants = object ? claims::grants_of(*object) : std::vector<ledger::Grant>{};
     if (ledger::has_grant(grants, one.grant)) continue;
+    // Who has ports is said before who wants them: it stays true whichever pool is older.
+    if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant); !next)
+      return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
     // Of two that come at one moment the older has it.
     if (const auto other = older_contender(pool, one, pools, defaults)) {
       return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
@@ -20,8 +23,6 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
                                        one.grant.ports.last, model::to_string(one.lb),
                                        other->meta.key().to_string())};
     }
-    if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant); !next)
-      return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
     plan.steps.push_back({.wanted = one, .before = ledger::own_grant(grants, one.grant)});
   }
   return plan;

@@ -96,6 +96,11 @@ TEST_F(GrantPlanTest, AnOlderPoolGoesFirstOnEveryLoadBalancer) {
   EXPECT_THAT(plan().steps, IsEmpty());
   EXPECT_THAT(plan().waits_for,
               HasSubstr("of edge:west are wanted by the older PortPool games/halls"));
+  // Once it has them, that is what is told.
+  grant("west", "uid-of-halls", "item1", 30005, 30006);
+  EXPECT_THAT(plan().waits_for, IsEmpty());
+  ASSERT_TRUE(plan().refused);
+  EXPECT_THAT(plan().refused->to_string(), HasSubstr("TCP ports 30005-30006 are granted to"));
 }
 
 }  // namespace
