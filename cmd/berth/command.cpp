@@ -3,30 +3,15 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <utility>
+#include <string_view>
 #include <vector>
+
+#include "base/spelling.h"
 
 namespace berth::cmd {
 namespace {
 
 int exit_code_of_success = 0;
-
-// Words that are further apart are not taken for one another.
-constexpr std::size_t kMaxSlips = 3;
-
-// How many letters have to be put in, taken out or changed.
-std::size_t slips_between(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-    }
-  }
-  return row.back();
-}
 
 }  // namespace
 
@@ -99,18 +84,14 @@ std::optional<std::string> unknown_command(const CLI::App& root, int argc, char*
   if (argc < 2 || argv[1][0] == '-') return std::nullopt;
   const std::string word = argv[1];
   std::string all;
-  std::string nearest;
-  std::size_t slips = kMaxSlips + 1;
+  std::vector<std::string_view> names;
   for (const CLI::App* command : root.get_subcommands([](const CLI::App*) { return true; })) {
     const std::string& name = command->get_name();
     if (name == word) return std::nullopt;
     all += (all.empty() ? "" : ", ") + name;
-    const std::size_t apart = slips_between(word, name);
-    if (apart < slips) {
-      slips = apart;
-      nearest = name;
-    }
+    names.push_back(name);
   }
+  const std::string nearest(nearest_word(word, names));
   return "there is no command '" + word + "'" +
          (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") + "\nCommands: " + all;
 }

@@ -9,6 +9,7 @@
 #include "admission/pod_patch.h"
 #include "api/host_ports.h"
 #include "api/pod_ports.h"
+#include "base/spelling.h"
 
 namespace berth::report {
 namespace {
@@ -27,36 +28,11 @@ std::string name_of(const Value& object) {
 constexpr std::array<std::string_view, 6> kUserKeys{
     api::kPortPoolsAnnotation,     api::kPortsAnnotation,        api::kHostPortAnnotation,
     api::kHostPortPortsAnnotation, api::kKeepDurationAnnotation, api::kReadinessGateAnnotation};
-// Keys that are further apart mean different things.
-constexpr std::size_t kMaxSlips = 3;
-
-// How many letters have to be put in, taken out or changed, up to the bound and one.
-std::size_t slips_between(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-    }
-  }
-  return row.back();
-}
 
 // The key that was meant by one that nobody reads; empty when it is none of ours.
 std::string_view meant_by(std::string_view key) {
-  std::string_view nearest;
-  std::size_t slips = kMaxSlips + 1;
-  for (const std::string_view known : kUserKeys) {
-    const std::size_t apart = slips_between(key, known);
-    if (apart == 0) return {};
-    if (apart < slips) {
-      slips = apart;
-      nearest = known;
-    }
-  }
-  return nearest;
+  const std::string_view nearest = nearest_word(key, kUserKeys);
+  return nearest == key ? std::string_view() : nearest;
 }
 
 // A misspelt key of the object, and what was meant.
