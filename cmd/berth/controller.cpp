@@ -6,8 +6,7 @@
 
 #include "app/serve.h"
 #include "base/log.h"
-#include "base/threads.h"
-#include "command.h"
+#include "cluster.h"
 #include "controllers/listener/plan.h"
 #include "edge/driver.h"
 #include "edge/edge_metrics.h"
@@ -18,8 +17,7 @@ namespace berth::cmd {
 namespace {
 
 struct Flags {
-  std::string kubeconfig;
-  std::string context;
+  ClusterFlags cluster;
   std::string log_level = "info";
   std::string host_ports;
   std::vector<std::string> edge_addresses;  // "demo=192.0.2.1,192.0.2.2"
@@ -84,11 +82,9 @@ Result<> run_controller(Flags flags) {
   }
   if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
     return fail(std::move(good.error()).about("--cluster-id"));
-  std::stop_source stop;
-  const StopOnSignal on_signal(stop);
-  ThreadTasks tasks;
-  Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
-      kube::load_config(config_source(flags.kubeconfig, flags.context));
+  Foreground foreground;
+  const Context context = foreground.context();
+  Result<std::shared_ptr<const kube::ClusterConfig>> cluster = load_cluster(flags.cluster);
   if (!cluster) return pass(cluster);
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
@@ -100,13 +96,12 @@ Result<> run_controller(Flags flags) {
   flags.config.identity = process_identity();
   flags.config.version = BERTH_VERSION;
   app::App app(
-      tasks, transport, *cluster, flags.config,
+      context.tasks, transport, *cluster, flags.config,
       [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
         return lb.provider == model::Provider::edge ? edge->get() : nullptr;
       },
       Random::from_entropy());
   const edge::EdgeMetrics carried(app.registry(), **edge);
-  const Context context{.tasks = tasks, .stop = stop.get_token()};
   return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
     log_info("listening", {{"webhooks", endpoints.webhooks},
                            {"ops", endpoints.ops},
@@ -120,9 +115,7 @@ void add_controller(CLI::App& root, Run& run) {
   CLI::App* command =
       root.add_subcommand("controller", "Run the controller on a Kubernetes cluster.");
   const auto flags = std::make_shared<Flags>();
-  command->add_option("--kubeconfig", flags->kubeconfig,
-                      "Kubeconfig file; by default where kubectl looks.");
-  command->add_option("--context", flags->context, "Context of the kubeconfig.");
+  add_cluster_options(*command, flags->cluster);
   add_namespace_option(*command, flags->config.ns);
   command->add_option("--webhook-address", flags->config.webhook_address,
                       "Address to listen on for webhooks.");

@@ -11,7 +11,6 @@
 
 #include "api/pod_ports.h"
 #include "base/log.h"
-#include "base/threads.h"
 #include "command.h"
 #include "console.h"
 #include "edge/echo_server.h"
@@ -214,13 +213,11 @@ Result<> tell(Story& story, const Context& context, wire::Object& facts, std::st
 
 Result<> run_demo(Output output) {
   set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
-  std::stop_source stop;
-  const StopOnSignal on_signal(stop);
-  ThreadTasks tasks;
+  Foreground foreground;
   Story story(output);
   wire::Object facts;
   std::string table;
-  Result<> result = tell(story, {.tasks = tasks, .stop = stop.get_token()}, facts, table);
+  Result<> result = tell(story, foreground.context(), facts, table);
   if (output == Output::text) std::printf("\n%s", table.c_str());
   story.end(result, facts);
   if (result) return result;

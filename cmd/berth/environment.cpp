@@ -11,7 +11,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/fd.h"
 #include "base/random.h"
+#include "base/threads.h"
 
 namespace berth::cmd {
 
@@ -60,41 +62,59 @@ void raise_file_limit() {
   (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-struct StopOnSignal::Watcher {
-  sigset_t signals{};
-  sigset_t former{};
-  int fd = -1;
-  std::jthread thread;
-};
+namespace {
 
-StopOnSignal::StopOnSignal(std::stop_source& stop) : watcher_(new Watcher) {
-  sigemptyset(&watcher_->signals);
-  sigaddset(&watcher_->signals, SIGINT);
-  sigaddset(&watcher_->signals, SIGTERM);
-  sigaddset(&watcher_->signals, SIGHUP);  // the terminal was closed
-  // Threads that start later inherit the mask, so the signals reach this descriptor alone.
-  pthread_sigmask(SIG_BLOCK, &watcher_->signals, &watcher_->former);
-  watcher_->fd = ::signalfd(-1, &watcher_->signals, SFD_CLOEXEC | SFD_NONBLOCK);
-  watcher_->thread = std::jthread([this, &stop](const std::stop_token& end) {
+class StopOnSignal {
+ public:
+  explicit StopOnSignal(std::stop_source& stop) {
+    sigemptyset(&signals_);
+    sigaddset(&signals_, SIGINT);
+    sigaddset(&signals_, SIGTERM);
+    sigaddset(&signals_, SIGHUP);  // the terminal was closed
+    // Threads that start later inherit the mask, so the signals reach this descriptor alone.
+    pthread_sigmask(SIG_BLOCK, &signals_, &former_);
+    fd_ = Fd(::signalfd(-1, &signals_, SFD_CLOEXEC | SFD_NONBLOCK));
+    thread_ = std::jthread([this, &stop](const std::stop_token& end) { watch(stop, end); });
+  }
+  ~StopOnSignal() {
+    thread_.request_stop();
+    thread_.join();
+    pthread_sigmask(SIG_SETMASK, &former_, nullptr);
+  }
+  StopOnSignal(const StopOnSignal&) = delete;
+  StopOnSignal& operator=(const StopOnSignal&) = delete;
+
+ private:
+  void watch(std::stop_source& stop, const std::stop_token& end) const {
     constexpr int kLookAgainMs = 200;
     int heard = 0;
     while (!end.stop_requested()) {
-      pollfd wanted{.fd = watcher_->fd, .events = POLLIN, .revents = 0};
+      pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
       if (::poll(&wanted, 1, kLookAgainMs) <= 0) continue;
       signalfd_siginfo info{};
-      if (::read(watcher_->fd, &info, sizeof info) != sizeof info) continue;
+      if (::read(fd_.get(), &info, sizeof info) != sizeof info) continue;
       if (++heard > 1) ::_exit(130);
       stop.request_stop();
     }
-  });
-}
+  }
 
-StopOnSignal::~StopOnSignal() {
-  watcher_->thread.request_stop();
-  watcher_->thread.join();
-  ::close(watcher_->fd);
-  pthread_sigmask(SIG_SETMASK, &watcher_->former, nullptr);
-  delete watcher_;
-}
+  sigset_t signals_{};
+  sigset_t former_{};
+  Fd fd_;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+struct Foreground::Parts {
+  std::stop_source stop;
+  StopOnSignal on_signal{stop};
+  ThreadTasks tasks;
+};
+
+Foreground::Foreground() : parts_(std::make_unique<Parts>()) {}
+Foreground::~Foreground() = default;
+
+Context Foreground::context() { return {.tasks = parts_->tasks, .stop = parts_->stop.get_token()}; }
 
 }  // namespace berth::cmd

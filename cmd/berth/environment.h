@@ -1,9 +1,10 @@
 // The process's surroundings: environment variables, host name, signals. Only `cmd` looks at them.
 #pragma once
 
-#include <stop_token>
+#include <memory>
 #include <string>
 
+#include "base/context.h"
 #include "kube/client/config.h"
 
 namespace berth::cmd {
@@ -19,18 +20,21 @@ std::string process_identity();
 // As many file descriptors as the system lets this process have.
 void raise_file_limit();
 
-// Requests a stop when the process is told to end (SIGINT, SIGTERM, SIGHUP). A second signal ends
-// it at once. One at a time.
-class StopOnSignal {
+// What a command runs in: threads, and a stop that is requested when the process is told to end
+// (SIGINT, SIGTERM, SIGHUP). A second signal ends it at once. One at a time; lives as long as the
+// command.
+class Foreground {
  public:
-  explicit StopOnSignal(std::stop_source& stop);
-  ~StopOnSignal();
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
+  Foreground();
+  ~Foreground();
+  Foreground(const Foreground&) = delete;
+  Foreground& operator=(const Foreground&) = delete;
+
+  Context context();
 
  private:
-  struct Watcher;
-  Watcher* watcher_;
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace berth::cmd

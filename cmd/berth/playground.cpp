@@ -13,7 +13,6 @@
 #include <memory>
 
 #include "base/log.h"
-#include "base/threads.h"
 #include "command.h"
 #include "environment.h"
 #include "examples.h"
@@ -189,10 +188,8 @@ Result<> watch(playground::Playground& play, const Context& context, Display dis
 Result<> run_playground(const Flags& flags) {
   set_log_level(LogLevel::error);  // warnings of the API server are for kubectl
   raise_file_limit();              // each port of a Pod is a socket
-  std::stop_source stop;
-  const StopOnSignal on_signal(stop);
-  ThreadTasks tasks;
-  const Context context{.tasks = tasks, .stop = stop.get_token()};
+  Foreground foreground;
+  const Context context = foreground.context();
   const bool any_name = flags.kubeconfig.empty();
   Result<std::unique_ptr<playground::Playground>> play = playground::Playground::start(
       context, {.version = BERTH_VERSION,

@@ -5,11 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/log.h"
-#include "base/threads.h"
-#include "command.h"
-#include "environment.h"
-#include "net/curl_transport.h"
+#include "cluster.h"
 #include "report/explain.h"
 #include "report/status.h"
 
@@ -19,29 +15,12 @@ namespace {
 constexpr Duration kTimeout = std::chrono::seconds{30};
 
 struct Flags {
-  std::string kubeconfig;
-  std::string context;
+  ClusterFlags cluster;
   std::string controller_ns;  // empty: it is looked for
   Output output = Output::text;
   std::vector<std::string> target;  // of explain: "pod/room-0", or "pod" and "room-0"
   std::string ns = "default";       // of the target
 };
-
-using Look = std::function<Result<>(const Context& context, kube::Client& client)>;
-
-Result<> with_cluster(const Flags& flags, const Look& look) {
-  set_log_level(LogLevel::error);
-  std::stop_source stop;
-  const StopOnSignal on_signal(stop);
-  ThreadTasks tasks;
-  Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
-      kube::load_config(config_source(flags.kubeconfig, flags.context));
-  if (!cluster) return pass(cluster);
-  net::CurlTransport transport;
-  kube::Client client(transport, *cluster);
-  const Context context{.tasks = tasks, .stop = stop.get_token()};
-  return look(context.within(kTimeout), client);
-}
 
 template <class Report>
 void print(const Report& report, Output output) {
@@ -53,8 +32,9 @@ void print(const Report& report, Output output) {
 }
 
 Result<> run_status(const Flags& flags) {
-  return with_cluster(flags, [&](const Context& context, kube::Client& client) -> Result<> {
-    Result<report::ClusterView> view = report::read_cluster(context, client, flags.controller_ns);
+  return with_cluster(flags.cluster, [&](const Context& context, kube::Client& client) -> Result<> {
+    Result<report::ClusterView> view =
+        report::read_cluster(context.within(kTimeout), client, flags.controller_ns);
     if (!view) return pass(view);
     const report::Status status = report::make_status(*view);
     print(status, flags.output);
@@ -67,9 +47,10 @@ Result<> run_explain(const Flags& flags) {
   Result<std::pair<std::string, std::string>> target = report::parse_target(
       flags.target.size() == 1 ? flags.target[0] : flags.target[0] + "/" + flags.target[1]);
   if (!target) return pass(target);
-  return with_cluster(flags, [&](const Context& context, kube::Client& client) -> Result<> {
-    Result<report::ExplainView> view = report::read_for_explain(
-        context, client, flags.controller_ns, target->first, {flags.ns, target->second});
+  return with_cluster(flags.cluster, [&](const Context& context, kube::Client& client) -> Result<> {
+    Result<report::ExplainView> view =
+        report::read_for_explain(context.within(kTimeout), client, flags.controller_ns,
+                                 target->first, {flags.ns, target->second});
     if (!view) return pass(view);
     const report::Explanation explanation = report::explain(*view);
     print(explanation, flags.output);
@@ -78,10 +59,8 @@ Result<> run_explain(const Flags& flags) {
   });
 }
 
-void add_cluster_options(CLI::App& command, Flags& flags, Spelling spelling) {
-  command.add_option("--kubeconfig", flags.kubeconfig,
-                     "Kubeconfig file; by default where kubectl looks.");
-  command.add_option("--context", flags.context, "Context of the kubeconfig.");
+void add_look_options(CLI::App& command, Flags& flags, Spelling spelling) {
+  add_cluster_options(command, flags.cluster);
   add_namespace_option(command, flags.controller_ns, spelling);
   add_output_option(command, flags.output);
 }
@@ -94,7 +73,7 @@ void add_status(CLI::App& root, Run& run) {
       "How pools, load balancers, bindings and the controller stand. Exits 0 when all is well, 1 "
       "when something does not converge.");
   const auto flags = std::make_shared<Flags>();
-  add_cluster_options(*command, *flags, Spelling::all);
+  add_look_options(*command, *flags, Spelling::all);
   set_example(*command, "berth status\n  berth status -o json");
   command->callback([&run, flags] { run = [flags] { return run_status(*flags); }; });
 }
@@ -113,7 +92,7 @@ void add_explain(CLI::App& root, Run& run) {
       ->expected(1, 2)
       ->type_name("");
   command->add_option("-n,--namespace", flags->ns, "Its namespace.")->capture_default_str();
-  add_cluster_options(*command, *flags, Spelling::long_only);
+  add_look_options(*command, *flags, Spelling::long_only);
   set_example(
       *command,
       "berth explain pod/room-0 -n games\n  berth explain deployment/lobby -n games -o json");

@@ -7,12 +7,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "base/log.h"
-#include "base/threads.h"
-#include "command.h"
+#include "cluster.h"
 #include "console.h"
-#include "environment.h"
-#include "net/curl_transport.h"
 
 namespace berth::cmd {
 namespace {
@@ -22,8 +18,7 @@ using controllers::install::Uninstaller;
 using controllers::install::UninstallOptions;
 
 struct Flags {
-  std::string kubeconfig;
-  std::string context;
+  ClusterFlags cluster;
   UninstallOptions options;
   int grace_seconds = 30;
   bool yes = false;
@@ -59,18 +54,7 @@ Result<> preview(Uninstaller& uninstaller, const Context& context, const Flags& 
                   .with_hint("run it again with --yes to remove all of this"));
 }
 
-Result<> run_uninstall(const Flags& flags) {
-  set_log_level(LogLevel::error);
-  std::stop_source stop;
-  const StopOnSignal on_signal(stop);
-  ThreadTasks tasks;
-  Result<std::shared_ptr<const kube::ClusterConfig>> cluster =
-      kube::load_config(config_source(flags.kubeconfig, flags.context));
-  if (!cluster) return pass(cluster);
-  net::CurlTransport transport;
-  kube::Client client(transport, *cluster);
-  const Context context{.tasks = tasks, .stop = stop.get_token()};
-
+Result<> remove_all(const Flags& flags, const Context& context, kube::Client& client) {
   Story story(flags.output);
   Uninstaller uninstaller(client, flags.options,
                           [&story](const std::string& text) { story.step(text); });
@@ -83,15 +67,19 @@ Result<> run_uninstall(const Flags& flags) {
   return result;
 }
 
+Result<> run_uninstall(const Flags& flags) {
+  return with_cluster(flags.cluster, [&flags](const Context& context, kube::Client& client) {
+    return remove_all(flags, context, client);
+  });
+}
+
 }  // namespace
 
 void add_uninstall(CLI::App& root, Run& run) {
   CLI::App* command = root.add_subcommand(
       "uninstall", "Take Berth off a cluster: nothing of it is left. Can be run again.");
   const auto flags = std::make_shared<Flags>();
-  command->add_option("--kubeconfig", flags->kubeconfig,
-                      "Kubeconfig file; by default where kubectl looks.");
-  command->add_option("--context", flags->context, "Context of the kubeconfig.");
+  add_cluster_options(*command, flags->cluster);
   add_namespace_option(*command, flags->options.ns);
   command->add_flag("--yes", flags->yes,
                     "Do it. Without this, what would be removed is printed and nothing is done.");
