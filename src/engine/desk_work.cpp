@@ -21,6 +21,13 @@ Error port_taken(const lb::Finding& finding) {
   return error_of(Code::already_exists, "the port is in use for {}", finding.holder);
 }
 
+// After a takeover, what a former leader's call may still change. A listener that was made since and
+// leads nowhere is not among it, and there are thousands of them in a new pool.
+bool must_be_read_back(const OpenWish& wish) {
+  const bool leads_nowhere = wish.wish.spec && wish.wish.spec->targets.empty();
+  return wish.touched && !(wish.made_here && leads_nowhere);
+}
+
 }  // namespace
 
 lb::Desired desired(const Wish& wish) {
@@ -94,7 +101,7 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
       if (settling() && may_be_undone(*wish)) {
         wish->not_before = settle_until_;  // the audit of that moment looks first
         wish = nullptr;
-      } else if (wish->touched && settling()) {
+      } else if (settling() && must_be_read_back(*wish)) {
         read_back_ = true;
       } else {
         succeeded(*wish, finding.listener_id);
@@ -244,6 +251,7 @@ void Desk::act(const Context& context, const Round& round, const Window& window)
             lb::KnownListener created{*id, *window[step.wish]->wish.spec, true};
             created.spec.targets.clear();
             known_.put(std::move(created));
+            window[step.wish]->made_here = true;
           });
       return;
     case Round::Kind::attributes:

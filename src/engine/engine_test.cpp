@@ -54,6 +54,18 @@ TEST_F(EngineTest, AStormFillsBatches) {
   EXPECT_LE(provider_.calls(Call::targets), 3u);
 }
 
+// What a former leader's call may still change is read back then; it knew none of these.
+TEST_F(EngineTest, ANewPoolIsNotReadBackAfterATakeover) {
+  start();
+  for (int i = 0; i < 500; ++i)
+    want(fmt::format("games/{}", i), wish_for(static_cast<model::Port>(30000 + i)));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::list), 1u);
+  want("games/7", wish_for(30007, {target(1)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::list), 2u) << "before a Pod is called Ready";
+}
+
 TEST_F(EngineTest, APodDoesNotWaitForABulkOfNewListeners) {
   start_settled();
   want("games/pod", wish_for(29999));
@@ -398,7 +410,7 @@ TEST_F(EngineTest, AProviderThatDoesNotKeepWhatItConfirmsIsToldAndNotHammered) {
   provider_.observe([&](const sim::lb::Change& change) {
     if (change.after) provider_.remove_listener(kLb, change.after->id);
   });
-  want("games/a", wish_for(30000));
+  want("games/a", wish_for(30000, {target(1)}));
   run_until_told(1);
   EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::conflict);
   pass(20s);

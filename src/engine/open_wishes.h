@@ -21,6 +21,8 @@ struct OpenWish {
   bool repair = false;
   // A call of ours changed something for it since the load balancer was last listed.
   bool touched = false;
+  // A call of ours made the listener: nobody before us knew its id.
+  bool made_here = false;
   Journal confirmed{};                 // since the last contradiction
   int contradictions = 0;              // how often a confirmed step was needed again
   int attempts = 0;                    // failures in a row
