@@ -204,7 +204,7 @@ bool PodPorts::has_room(const PortWishes& wishes) const {
 
 Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
                                               const ledger::Claim& claim) {
-  const claims::Courtesy::Guest guest(courtesy_);
+  const claims::Courtesy::Guest guest(courtesy_, context.tasks);
   std::vector<claims::TakenSlot> taken;
   if (!claim.pod_name.empty()) {
     Result<std::vector<claims::TakenSlot>> back =

@@ -2,40 +2,57 @@
 
 #include <gtest/gtest.h>
 
-#include "base/threads.h"
+#include <memory>
+
+#include "sim/kernel/kernel.h"
 
 namespace berth::claims {
 namespace {
 
-using std::chrono::milliseconds;
+using namespace std::chrono_literals;
 
-Duration time_of(int writes, Courtesy& courtesy) {
-  ThreadTasks tasks;
-  const Context context{.tasks = tasks};
-  const Instant begin = tasks.now();
-  for (int i = 0; i < writes; ++i) courtesy.give_way(context);
-  return tasks.now() - begin;
+class CourtesyTest : public testing::Test {
+ protected:
+  // How long so many writes take that wait for nothing but admissions.
+  Duration time_of(int writes, std::stop_token stop = {}) {
+    const Instant begin = kernel_.now();
+    bool done = false;
+    const auto bulk = kernel_.world().spawn("bulk", [&](std::stop_token) {
+      for (int i = 0; i < writes; ++i) courtesy_.give_way({.tasks = kernel_.world(), .stop = stop});
+      done = true;
+    });
+    EXPECT_TRUE(kernel_.run_until([&] { return done; }));
+    return kernel_.now() - begin;
+  }
+  std::unique_ptr<Courtesy::Guest> admission() {
+    return std::make_unique<Courtesy::Guest>(courtesy_, kernel_.world());
+  }
+
+  sim::Kernel kernel_{1};
+  Courtesy courtesy_;
+};
+
+TEST_F(CourtesyTest, BulkWorkDoesNotWaitForNobody) { EXPECT_EQ(time_of(1000), 0ms); }
+
+TEST_F(CourtesyTest, WhileAnAdmissionIsUnderWayBulkWorkGoesOnOneByOne) {
+  const auto guest = admission();
+  const Duration took = time_of(100);
+  EXPECT_GE(took, 100ms);
+  EXPECT_LE(took, 1s) << "it is not stopped";
 }
 
-TEST(Courtesy, BulkWorkDoesNotWaitForNobody) {
-  Courtesy courtesy;
-  EXPECT_LT(time_of(1000, courtesy), milliseconds{500});
+TEST_F(CourtesyTest, ItStaysSoForAMomentBecauseAdmissionsComeOneAfterTheOther) {
+  admission().reset();
+  EXPECT_GE(time_of(10), 10ms);
+  EXPECT_LE(time_of(10'000), 1s) << "then it goes on at full speed";
+  EXPECT_EQ(time_of(1000), 0ms);
 }
 
-TEST(Courtesy, WhileAnAdmissionIsUnderWayBulkWorkGoesOnOneByOne) {
-  Courtesy courtesy;
-  const Courtesy::Guest guest(courtesy);
-  EXPECT_GE(time_of(10, courtesy), milliseconds{18});
-}
-
-TEST(Courtesy, AStopEndsTheWait) {
-  Courtesy courtesy;
-  const Courtesy::Guest guest(courtesy);
-  ThreadTasks tasks;
+TEST_F(CourtesyTest, AStopEndsTheWait) {
+  const auto guest = admission();
   std::stop_source stopped;
   stopped.request_stop();
-  for (int i = 0; i < 3; ++i)
-    courtesy.give_way(Context{.tasks = tasks, .stop = stopped.get_token()});
+  EXPECT_EQ(time_of(1000, stopped.get_token()), 0ms);
 }
 
 }  // namespace

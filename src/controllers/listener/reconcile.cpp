@@ -130,8 +130,10 @@ Result<Requeue> ListenerController::reconcile_outcome(const Context& context,
 
 Result<> ListenerController::note(const Context& context, const api::Listener& listener,
                                   const engine::Outcome& outcome) {
-  if (listener.meta.deleting && outcome.result)
+  if (listener.meta.deleting && outcome.result) {
+    courtesy_.give_way(context);
     return write(context, listener.meta.key(), claims::finalizer_patch(listener.meta, false));
+  }
   if (!outcome.result && outcome.result.error().code != Code::stopped)
     events_.record(not_synced(listener, outcome.result.error()));
   const wire::Array patch = outcome_patch(listener, outcome);
