@@ -8,12 +8,6 @@ namespace {
 // Doubling stops here: the cap on the delay is reached long before.
 constexpr int kMaxDoublings = 40;
 
-// Most of these tables are empty most of the time, and hashing a key is what costs here.
-template <class Table>
-bool has(const Table& table, const ObjectKey& key) {
-  return !table.empty() && table.contains(key);
-}
-
 }  // namespace
 
 WorkQueue::WorkQueue(Tasks& tasks, WorkQueueOptions options)
@@ -33,23 +27,34 @@ void WorkQueue::add(const ObjectKey& key, Priority priority) {
 
 void WorkQueue::add_locked(const ObjectKey& key, Priority priority) {
   if (shut_down_) return;
-  const auto [it, fresh] = dirty_.try_emplace(key, Dirty{priority, tasks_.now()});
-  if (!fresh) {
-    // A real change to a key that waits with low priority moves it forward; the stale entry is
+  Slot& slot = *entries_.try_emplace(key).first;
+  Entry& entry = slot.second;
+  if (!entry.dirty) {
+    entry.dirty = true;
+    entry.priority = priority;
+    entry.dirty_since = tasks_.now();
+    ++dirty_;
+    if (metrics_) metrics_->added();
+  } else {
+    // A real change to a key that waits with low priority moves it forward; its former place is
     // passed over later.
-    const bool raise = priority < it->second.priority;
+    const bool raise = priority < entry.priority;
     if (!raise) return;
-    it->second.priority = priority;
-  } else if (metrics_) {
-    metrics_->added();
+    entry.priority = priority;
   }
-  if (!has(processing_, key) && !has(held_, key)) enqueue_locked(key, priority);
+  if (!entry.processing && !entry.held) enqueue_locked(slot);
 }
 
-void WorkQueue::enqueue_locked(const ObjectKey& key, Priority priority) {
-  ready_[static_cast<std::size_t>(priority)].push_back(key);
-  if (metrics_) metrics_->depth(dirty_.size());
+void WorkQueue::enqueue_locked(Slot& slot) {
+  ready_[static_cast<std::size_t>(slot.second.priority)].push_back(&slot);
+  ++slot.second.places;
+  if (metrics_) metrics_->depth(dirty_);
   notify_one_locked();
+}
+
+void WorkQueue::drop_if_idle_locked(Entries::iterator it) {
+  const Entry& entry = it->second;
+  if (!entry.dirty && !entry.processing && entry.places == 0) entries_.erase(it);
 }
 
 void WorkQueue::notify_one_locked() {
@@ -121,7 +126,11 @@ bool WorkQueue::is_parked_locked(const ObjectKey& key, Instant now) {
 void WorkQueue::wake_parked() {
   const MutexLock lock(mu_);
   const Instant now = tasks_.now();
-  std::vector<ObjectKey> free(held_.begin(), held_.end());
+  std::vector<ObjectKey> free;
+  for (const auto& [key, parks] : parks_) {
+    const auto it = entries_.find(key);
+    if (it != entries_.end() && it->second.held) free.push_back(key);
+  }
   std::erase_if(free, [&](const ObjectKey& key) { return is_parked_locked(key, now); });
   std::sort(free.begin(),
             free.end());  // the order of a hash table must not decide the order of work
@@ -133,7 +142,8 @@ void WorkQueue::promote_due_locked(Instant now) {
     const ObjectKey key = waiting_.begin()->key;
     waiting_.erase(waiting_.begin());
     waiting_of_.erase(key);
-    if (has(held_, key)) {
+    const auto it = entries_.find(key);
+    if (it != entries_.end() && it->second.held) {
       release_if_caught_up_locked(key, now);
     } else {
       add_locked(key, Priority::normal);
@@ -146,30 +156,36 @@ void WorkQueue::release_if_caught_up_locked(const ObjectKey& key, Instant now) {
     delay_locked(key, parks_.at(key).back().until);
     return;
   }
-  held_.erase(key);
-  enqueue_locked(key, dirty_.at(key).priority);
+  Slot& slot = *entries_.find(key);
+  slot.second.held = false;
+  enqueue_locked(slot);
 }
 
 std::optional<ObjectKey> WorkQueue::pop_locked(Instant now) {
   for (auto& queue : ready_) {
     while (!queue.empty()) {
-      ObjectKey key = std::move(queue.front());
+      auto& [key, entry] = *queue.front();
       queue.pop_front();
-      const auto it = dirty_.find(key);
-      const bool stale = it == dirty_.end() || has(processing_, key) || has(held_, key);
-      if (stale) continue;
+      --entry.places;
+      const bool stale = !entry.dirty || entry.processing || entry.held;
+      if (stale) {
+        drop_if_idle_locked(entries_.find(key));
+        continue;
+      }
       if (is_parked_locked(key, now)) {
-        held_.insert(key);
+        entry.held = true;
         // Due without progress too: a store that never catches up must not hold the key for ever.
         delay_locked(key, parks_.at(key).back().until);
         continue;
       }
+      entry.dirty = false;
+      --dirty_;
       if (metrics_) {
-        metrics_->waited(now - it->second.since);
-        metrics_->depth(dirty_.size() - 1);
+        metrics_->waited(now - entry.dirty_since);
+        metrics_->depth(dirty_);
       }
-      dirty_.erase(it);
-      processing_.emplace(key, now);
+      entry.processing = true;
+      entry.processing_since = now;
       return key;
     }
   }
@@ -206,13 +222,12 @@ std::optional<ObjectKey> WorkQueue::take(std::stop_token stop) {
 
 void WorkQueue::done(const ObjectKey& key) {
   const MutexLock lock(mu_);
-  const auto it = processing_.find(key);
-  if (it == processing_.end()) return;
-  if (metrics_) metrics_->worked(tasks_.now() - it->second);
-  processing_.erase(it);
-  if (dirty_.empty() || shut_down_) return;
-  const auto dirty = dirty_.find(key);
-  if (dirty != dirty_.end()) enqueue_locked(key, dirty->second.priority);
+  const auto it = entries_.find(key);
+  if (it == entries_.end() || !it->second.processing) return;
+  if (metrics_) metrics_->worked(tasks_.now() - it->second.processing_since);
+  it->second.processing = false;
+  if (it->second.dirty && !shut_down_) enqueue_locked(*it);
+  drop_if_idle_locked(it);
 }
 
 void WorkQueue::shut_down() {
@@ -225,16 +240,17 @@ WorkQueueMetrics::Running WorkQueue::running() const {
   const MutexLock lock(mu_);
   const Instant now = tasks_.now();
   WorkQueueMetrics::Running out;
-  for (const auto& [key, since] : processing_) {
-    out.sum += now - since;
-    out.longest = std::max(out.longest, now - since);
+  for (const auto& [key, entry] : entries_) {
+    if (!entry.processing) continue;
+    out.sum += now - entry.processing_since;
+    out.longest = std::max(out.longest, now - entry.processing_since);
   }
   return out;
 }
 
 std::size_t WorkQueue::depth() const {
   const MutexLock lock(mu_);
-  return dirty_.size();
+  return dirty_;
 }
 
 }  // namespace berth::kube

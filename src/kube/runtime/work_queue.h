@@ -14,7 +14,6 @@
 #include <stop_token>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.h"
@@ -77,14 +76,23 @@ class WorkQueue {
     ResourceVersion version;
     Instant until;
   };
-  struct Dirty {
-    Priority priority;
-    Instant since;
+  // A key that waits to be handed out, is being worked on, or both.
+  struct Entry {
+    Priority priority = Priority::normal;
+    bool dirty = false;
+    bool held = false;  // dirty, but parked
+    bool processing = false;
+    std::uint32_t places = 0;  // in `ready_`, those that were passed over included
+    Instant dirty_since{};
+    Instant processing_since{};
   };
+  using Entries = std::unordered_map<ObjectKey, Entry>;
+  using Slot = Entries::value_type;  // stays where it is while it has a place
 
   WorkQueueMetrics::Running running() const;
   void add_locked(const ObjectKey& key, Priority priority) REQUIRES(mu_);
-  void enqueue_locked(const ObjectKey& key, Priority priority) REQUIRES(mu_);
+  void enqueue_locked(Slot& slot) REQUIRES(mu_);
+  void drop_if_idle_locked(Entries::iterator it) REQUIRES(mu_);
   void delay_locked(const ObjectKey& key, Instant due) REQUIRES(mu_);
   void promote_due_locked(Instant now) REQUIRES(mu_);
   void release_if_caught_up_locked(const ObjectKey& key, Instant now) REQUIRES(mu_);
@@ -96,13 +104,12 @@ class WorkQueue {
   const WorkQueueOptions options_;
 
   mutable Mutex mu_;
-  std::deque<ObjectKey> ready_[2] GUARDED_BY(mu_);  // by priority
-  std::unordered_map<ObjectKey, Dirty> dirty_ GUARDED_BY(mu_);
-  std::unordered_map<ObjectKey, Instant> processing_ GUARDED_BY(mu_);  // since when
+  Entries entries_ GUARDED_BY(mu_);
+  std::size_t dirty_ GUARDED_BY(mu_) = 0;
+  std::deque<Slot*> ready_[2] GUARDED_BY(mu_);  // by priority
   std::set<Waiting> waiting_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, Waiting> waiting_of_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, std::vector<Park>> parks_ GUARDED_BY(mu_);
-  std::unordered_set<ObjectKey> held_ GUARDED_BY(mu_);  // dirty, but parked
   std::unordered_map<ObjectKey, int> failures_ GUARDED_BY(mu_);
   std::vector<Signal*> idle_ GUARDED_BY(mu_);  // workers that wait
   std::uint64_t next_order_ GUARDED_BY(mu_) = 0;
