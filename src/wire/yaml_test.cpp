@@ -220,5 +220,19 @@ TEST(ToYaml, ScalarsAndEmptyDocuments) {
   EXPECT_EQ(to_yaml("a\nb\n"), "|\n  a\n  b\n");
 }
 
+// A reader need not look further than 1,024 characters for a key's colon.
+TEST(ToYaml, KeysOfAnyLengthReadBack) {
+  for (const std::size_t size : {1022u, 1023u, 1024u, 1025u, 5000u}) {
+    const std::string key(size, 'k');
+    const std::string quoted(size, '\x06');
+    const Value value = Object{
+        {key, "text"},
+        {quoted, Object{{key, Array{1, Object{{key, Object{{quoted, true}}}}}}, {"b", "a\nb\n"}}}};
+    const auto again = parse_yaml(to_yaml(value));
+    ASSERT_TRUE(again) << size << ": " << again.error().to_string();
+    EXPECT_EQ(to_json(*again), to_json(value)) << size;
+  }
+}
+
 }  // namespace
 }  // namespace berth::wire

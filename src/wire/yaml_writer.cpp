@@ -90,15 +90,28 @@ class YamlWriter {
 
  private:
   static constexpr std::size_t kStep = 2;
+  // Readers need not look further for the colon of a key that is not announced.
+  static constexpr std::size_t kMaxPlainKey = 1024;
 
   void write_fields(const Object& object, std::size_t indent, bool first_in_place) {
     for (const auto& field : object) {
       if (!first_in_place) out_.append(indent, ' ');
       first_in_place = false;
-      append_text(field.key());
-      out_ += ':';
+      write_key(field.key(), indent);
       write_after_key(field.value(), indent + kStep);
     }
+  }
+
+  // Up to its colon.
+  void write_key(std::string_view key, std::size_t indent) {
+    const std::size_t begin = out_.size();
+    append_text(key);
+    if (out_.size() - begin > kMaxPlainKey) {
+      out_.insert(begin, "? ");
+      out_ += '\n';
+      out_.append(indent, ' ');
+    }
+    out_ += ':';
   }
 
   void write_items(const Array& array, std::size_t indent, bool first_in_place) {
