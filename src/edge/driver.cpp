@@ -326,22 +326,13 @@ EdgeSnapshot EdgeDriver::snapshot() const {
   EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
   const MutexLock lock(mu_);
   for (const ListenerRecord* record : table_.all()) {
-    const ListenerCounters& counters = record->listener->counters;
-    ListenerSnapshot one{.lb = record->lb,
-                         .id = record->id,
-                         .name = record->spec.name,
-                         .protocol = record->spec.protocol,
-                         .ports = record->spec.ports,
-                         .open = record->open,
-                         .connections = counters.connections,
-                         .active = counters.active,
-                         .bytes_in = counters.bytes_in,
-                         .bytes_out = counters.bytes_out,
-                         .datagrams_in = counters.datagrams_in,
-                         .datagrams_out = counters.datagrams_out,
-                         .refused = counters.refused,
-                         .dropped = counters.dropped,
-                         .connect_failures = counters.connect_failures};
+    ListenerSnapshot one{record->listener->counters.read()};
+    one.lb = record->lb;
+    one.id = record->id;
+    one.name = record->spec.name;
+    one.protocol = record->spec.protocol;
+    one.ports = record->spec.ports;
+    one.open = record->open;
     for (const BackendPtr& backend : record->listener->backends())
       one.targets.push_back(
           {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});

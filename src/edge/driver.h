@@ -52,23 +52,14 @@ struct TargetSnapshot {
   std::uint64_t active = 0;
 };
 
-// What a listener has carried. Connections are TCP connections or UDP sessions.
-struct ListenerSnapshot {
+// A listener and what it has carried. Connections are TCP connections or UDP sessions.
+struct ListenerSnapshot : Tally {
   model::LoadBalancerRef lb{};
   std::string id{};
   std::string name{};
   model::Protocol protocol = model::Protocol::tcp;
   model::PortRange ports{};
   bool open = false;
-  std::uint64_t connections = 0;
-  std::uint64_t active = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;
-  std::uint64_t datagrams_in = 0;
-  std::uint64_t datagrams_out = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t connect_failures = 0;
   std::vector<TargetSnapshot> targets{};
 };
 
