@@ -9,9 +9,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Edge;
-using testing::eventually;
-using testing::kTimeoutMs;
+using namespace testing;
 
 constexpr model::HealthCheck kQuick{
     .timeout_seconds = 2, .interval_seconds = 1, .healthy_count = 2, .unhealthy_count = 2};

@@ -9,13 +9,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::DualEdge;
-using testing::Edge;
-using testing::eventually;
-using testing::kTimeoutMs;
-using testing::NamedRoom;
-using testing::random_bytes;
+using namespace testing;
 
 class UdpProxyTest : public ::testing::Test {
  protected:
@@ -88,11 +82,16 @@ TEST_F(UdpProxyTest, ASilentSessionEnds) {
   Edge edge({.threads = 1, .udp_idle = std::chrono::milliseconds{100}});
   const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
   Client player = Client::udp(door.at);
-  ASSERT_EQ(ask(player, "x"), "x");
-  EXPECT_TRUE(eventually([&] { return edge.seen(door.id).active == 0; }));
-  EXPECT_EQ(edge.driver->snapshot().fds_used, 1u);
-  EXPECT_EQ(ask(player, "y"), "y") << "and the client may speak again";
-  EXPECT_EQ(edge.seen(door.id).connections, 2u);
+  // Where the machine is slow, a session may end before its answer comes.
+  const auto is_heard = [&](const char* text) {
+    return eventually([&] { return player.send(text) && player.read_some(1, 1000) == text; });
+  };
+  ASSERT_TRUE(is_heard("x"));
+  EXPECT_TRUE(eventually([&] { return edge.driver->snapshot().fds_used == 1; }));
+  EXPECT_EQ(edge.seen(door.id).active, 0u);
+  const std::uint64_t before = edge.seen(door.id).connections;
+  EXPECT_TRUE(is_heard("y")) << "and the client may speak again";
+  EXPECT_GT(edge.seen(door.id).connections, before);
 }
 
 TEST_F(UdpProxyTest, AFullTableForgetsWhoWasSilentForLongest) {
@@ -130,7 +129,9 @@ TEST_F(UdpProxyTest, MoreClientsInOneBurstThanTheTableHoldsHarmNobody) {
     for (const Client& player : players) (void)player.send("x");
   Client last = Client::udp(door.at);
   ASSERT_TRUE(eventually([&] { return edge.seen(door.id).connections > 50; }));
-  EXPECT_EQ(ask(last, "still there"), "still there");
+  // The first may find the socket still full of what the others said.
+  EXPECT_TRUE(eventually(
+      [&] { return last.send("still there") && last.read_some(100, 500) == "still there"; }));
 }
 
 TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
@@ -186,10 +187,10 @@ TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 }
 
 TEST_F(UdpProxyTest, BothFamiliesAreCarried) {
-  DualEdge dual("127.16.9.78");
+  DualEdge dual;
   const auto door =
-      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", Edge::fresh_port()})}});
-  for (const char* vip : {"127.16.9.78", "::1"})
+      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", DualEdge::fresh_v6_port()})}});
+  for (const std::string& vip : {Edge::room_ip(), std::string("::1")})
     EXPECT_EQ(ask_over_udp({vip, door.at.port}, "ahoy", kTimeoutMs).value(), "ahoy");
 }
 
