@@ -4,6 +4,7 @@
 
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -47,6 +48,23 @@ template <class Condition>
   }
   return true;
 }
+
+// While it lives, the process gets no file descriptor, not even one that it has just closed, but
+// for numbers below `most`.
+class NoFiles {
+ public:
+  explicit NoFiles(rlim_t most = 3) {
+    (void)::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    (void)::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoFiles() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFiles(const NoFiles&) = delete;
+  NoFiles& operator=(const NoFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 // A socket that waits, but never for ever.
 class Client {
