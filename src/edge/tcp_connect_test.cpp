@@ -143,6 +143,20 @@ TEST_F(TcpConnectTest, ATargetThatGoesBeforeItAnsweredIsLeftForAnother) {
   EXPECT_EQ(player.read(4), "ahoy");
 }
 
+// Its machine is gone, and nobody says so: without questions a connection that is not used would
+// stay for ever.
+TEST_F(TcpConnectTest, ATargetThatDiesSilentlyIsNoticed) {
+  const Fd fd = connect_tcp(edge_.open_room()).value();
+  const auto option = [&](int level, int name) {
+    int value = 0;
+    socklen_t length = sizeof value;
+    (void)::getsockopt(fd.get(), level, name, &value, &length);
+    return value;
+  };
+  EXPECT_EQ(option(SOL_SOCKET, SO_KEEPALIVE), 1);
+  EXPECT_LE(option(IPPROTO_TCP, TCP_KEEPIDLE), 600);
+}
+
 TEST_F(TcpConnectTest, AListenerThatGoesEndsThoseWhoWait) {
   const SilentRoom silent(edge_.room_at());
   const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});
