@@ -259,6 +259,26 @@ TEST_F(TcpProxyTest, ConnectionsPastTheBudgetAreResetAndCounted) {
   EXPECT_EQ(Client::tcp(door.at).read(1), "a");
 }
 
+TEST_F(TcpProxyTest, WithoutFileDescriptorsOfTheProcessClientsWaitAndNothingSpins) {
+  const auto cpu_time = [] {
+    timespec used{};
+    (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+  };
+  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
+  Client player(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  {
+    const NoFiles none;
+    const SocketAddress to = SocketAddress::of(door.at).value();
+    ASSERT_EQ(::connect(player.fd(), to.get(), to.length()), 0);
+    const auto before = cpu_time();
+    EXPECT_EQ(player.read_some(1, 600), "");
+    EXPECT_EQ(player.error, ETIMEDOUT) << "it was not turned away";
+    EXPECT_LT(cpu_time() - before, std::chrono::milliseconds{200}) << "in 600 ms";
+  }
+  EXPECT_EQ(player.read(1), "a") << "served as soon as there are some again";
+}
+
 TEST_F(TcpProxyTest, ConnectionsAreSharedBetweenThreads) {
   const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
   std::vector<Client> players;
