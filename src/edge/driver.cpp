@@ -50,11 +50,13 @@ Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
     return fail(Code::invalid, "ports below {} do not fit at an offset of {}", low_ports.limit,
                 low_ports.offset);
   }
+  const std::size_t files = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget;
   Result<std::unique_ptr<DataPlane>> plane = DataPlane::start(
       {.threads = options.threads == 0 ? default_threads() : options.threads,
-       .fd_budget = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget,
+       .fd_budget = files,
        .udp_idle = options.udp_idle,
-       .max_udp_sessions = options.max_udp_sessions,
+       .max_udp_sessions =
+           options.max_udp_sessions == 0 ? default_udp_sessions(files) : options.max_udp_sessions,
        .connect_patience = kConnectPatienceSeconds * options.second});
   if (!plane) return pass(plane);
   Result<std::unique_ptr<HealthChecker>> health =
