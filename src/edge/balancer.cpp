@@ -39,10 +39,14 @@ void Balancer::set_rules(model::Scheduler scheduler, Duration sticky,
 }
 
 void Balancer::set_backends(const std::vector<BackendPtr>& backends) {
+  // What one has gained is measured in weights: when these change, it changes with them.
+  const std::int64_t before = std::max<std::int64_t>(weights_, 1);
+  weights_ = 0;
+  for (const BackendPtr& backend : backends) weights_ += weight_of(*backend);
   std::vector<Entry> next;
   for (const BackendPtr& backend : backends) {
     const auto old = std::ranges::find(entries_, backend, &Entry::backend);
-    next.push_back({backend, old == entries_.end() ? 0 : old->turn});
+    next.push_back({backend, old == entries_.end() ? 0 : old->turn * weights_ / before});
   }
   entries_ = std::move(next);
 }
@@ -65,13 +69,13 @@ bool Balancer::mark_usable(std::span<const BackendPtr> tried) {
   bool any = false;
   for (Entry& entry : entries_) {
     entry.usable = may_start(*entry.backend) && !is_among(tried, *entry.backend);
+    // Read once: the health checker, which takes no lock, may change it between two looks.
+    entry.healthy = entry.backend->healthy.load(std::memory_order_relaxed);
     any = any || entry.usable;
-    any_healthy =
-        any_healthy || (entry.usable && entry.backend->healthy.load(std::memory_order_relaxed));
+    any_healthy = any_healthy || (entry.usable && entry.healthy);
   }
   if (!any_healthy) return any;
-  for (Entry& entry : entries_)
-    entry.usable = entry.usable && entry.backend->healthy.load(std::memory_order_relaxed);
+  for (Entry& entry : entries_) entry.usable = entry.usable && entry.healthy;
   return true;
 }
 

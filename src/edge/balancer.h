@@ -25,7 +25,7 @@ class Balancer {
   // all.
   void set_rules(model::Scheduler scheduler, Duration sticky,
                  std::size_t max_sticky_clients = kMaxStickyClients);
-  // Those that stay keep their turn.
+  // Those that stay keep their turn. Called also when a weight has changed.
   void set_backends(const std::vector<BackendPtr>& backends);
 
   // Nothing when no target may be chosen. None of those that were `tried` for this connection and
@@ -39,6 +39,7 @@ class Balancer {
     BackendPtr backend;
     std::int64_t turn = 0;  // of the smooth round robin
     bool usable = false;    // in the choice that is being made
+    bool healthy = false;   // the same
   };
   struct Sticky {
     BackendPtr backend;
@@ -61,6 +62,7 @@ class Balancer {
   Duration sticky_span_{0};
   std::size_t max_sticky_clients_ = kMaxStickyClients;
   std::vector<Entry> entries_;
+  std::int64_t weights_ = 0;  // of all entries, when they were set
   std::unordered_map<IpBytes, Sticky, HashIp> sticky_;
   std::list<IpBytes> ages_;  // longest away first
 };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <thread>
 
 namespace berth::edge {
 namespace {
@@ -71,6 +72,25 @@ TEST_F(BalancerTest, ATargetThatStaysKeepsItsTurn) {
   more.push_back(backend(3));
   use(more);
   EXPECT_EQ(choose(1), "b") << "it was next, and still is";
+}
+
+TEST_F(BalancerTest, NewWeightsHoldFromTheNextTurnOn) {
+  use({backend(1, 100), backend(2, 100)});
+  EXPECT_EQ(choose(1), "a");
+  for (const BackendPtr& each : all_) each->weight = 1;
+  use(all_);
+  EXPECT_EQ(choose(6), "bababa") << "not a hundred times b, which had gained a hundred";
+  for (const BackendPtr& each : all_) each->weight = 100;
+  use(all_);
+  EXPECT_EQ(choose(4), "baba");
+}
+
+TEST_F(BalancerTest, ATargetWhoseHealthChangesMeanwhileIsNotOverlooked) {
+  use({backend(1)});
+  std::jthread checker([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) all_[0]->healthy = !all_[0]->healthy;
+  });
+  for (int i = 0; i < 300'000; ++i) ASSERT_EQ(choose(1), "a") << i;
 }
 
 TEST_F(BalancerTest, UnhealthyTargetsAreLeftOutUntilAllAre) {

@@ -13,11 +13,11 @@ class DataPlane::Worker {
   struct Options {
     std::size_t index = 0;
     Duration udp_idle{};
-    std::size_t max_udp_sessions = 0;
     Duration connect_patience{};
     std::function<void(Worker& from, Accepted)> place{};
+    std::function<void()> shed_session{};
   };
-  Worker(std::unique_ptr<EventLoop> loop, FdBudget& budget, Options options)
+  Worker(std::unique_ptr<EventLoop> loop, FdBudget& budget, SessionQuota& quota, Options options)
       : options_(std::move(options)),
         loop_(std::move(loop)),
         tcp_(*loop_, budget,
@@ -25,13 +25,14 @@ class DataPlane::Worker {
               .connect_patience = options_.connect_patience,
               .place = [this](Accepted accepted) { options_.place(*this, std::move(accepted)); },
               .on_end = [this] { load_.fetch_sub(1, std::memory_order_relaxed); }}),
-        udp_(*loop_, budget,
+        udp_(*loop_, budget, quota,
              {.worker = options_.index,
               .idle = options_.udp_idle,
-              .max_sessions = options_.max_udp_sessions}) {}
+              .shed_elsewhere = options_.shed_session}) {}
 
   EventLoop& loop() { return *loop_; }
   std::size_t load() const { return load_.load(std::memory_order_relaxed); }
+  UdpProxy& udp() { return udp_; }
 
   void open(const ListenerPtr& listener, std::vector<BoundSocket> sockets) {
     for (BoundSocket& socket : sockets) {
@@ -88,7 +89,8 @@ class DataPlane::Worker {
 };
 
 struct DataPlane::Impl {
-  explicit Impl(std::size_t fd_budget) : budget(fd_budget) {}
+  explicit Impl(const Options& options)
+      : budget(options.fd_budget), quota(options.max_udp_sessions, options.threads) {}
   ~Impl() {
     // All threads first: they hand connections to each other.
     for (const auto& worker : workers) worker->loop().stop();
@@ -104,7 +106,15 @@ struct DataPlane::Impl {
       best->hand_over(std::move(accepted));
   }
 
+  // Some other thread has more than its share then.
+  void shed_session() {
+    Worker& fullest = **std::ranges::max_element(
+        workers, {}, [](const auto& worker) { return worker->udp().sessions(); });
+    fullest.loop().post([&fullest] { fullest.udp().shed(); });
+  }
+
   FdBudget budget;
+  SessionQuota quota;
   std::vector<std::unique_ptr<Worker>> workers;
   std::atomic<std::size_t> next_home{0};
 };
@@ -113,19 +123,19 @@ DataPlane::DataPlane(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 DataPlane::~DataPlane() = default;
 
 Result<std::unique_ptr<DataPlane>> DataPlane::start(const Options& options) {
-  auto impl = std::make_unique<Impl>(options.fd_budget);
+  auto impl = std::make_unique<Impl>(options);
   for (std::size_t i = 0; i < std::max<std::size_t>(options.threads, 1); ++i) {
     Result<std::unique_ptr<EventLoop>> loop = EventLoop::start("edge");
     if (!loop) return pass(loop);
     impl->workers.push_back(std::make_unique<Worker>(
-        std::move(*loop), impl->budget,
+        std::move(*loop), impl->budget, impl->quota,
         Worker::Options{.index = i,
                         .udp_idle = options.udp_idle,
-                        .max_udp_sessions = std::max<std::size_t>(options.max_udp_sessions, 1),
                         .connect_patience = options.connect_patience,
-                        .place = [raw = impl.get()](Worker& from, Accepted accepted) {
-                          raw->place(from, std::move(accepted));
-                        }}));
+                        .place = [raw = impl.get()](
+                                     Worker& from,
+                                     Accepted accepted) { raw->place(from, std::move(accepted)); },
+                        .shed_session = [raw = impl.get()] { raw->shed_session(); }}));
   }
   return std::unique_ptr<DataPlane>(new DataPlane(std::move(impl)));
 }

@@ -29,7 +29,7 @@ class DataPlane {
     std::size_t threads = 1;
     std::size_t fd_budget = 0;
     Duration udp_idle = std::chrono::seconds{60};
-    std::size_t max_udp_sessions = 0;
+    std::size_t max_udp_sessions = 1;  // of all threads
     // With a target that does not answer, if there is another one.
     Duration connect_patience = std::chrono::seconds{kConnectPatienceSeconds};
   };

@@ -7,9 +7,7 @@
 namespace berth::edge {
 namespace {
 
-using testing::Client;
-using testing::Edge;
-using testing::random_bytes;
+using namespace testing;
 
 class DatagramWriterTest : public ::testing::Test {
  protected:
@@ -35,7 +33,7 @@ class DatagramWriterTest : public ::testing::Test {
   void expect(Receiver& receiver, std::size_t n) {
     std::string heard(70'000, '\0');
     pollfd wanted{.fd = receiver.fd.get(), .events = POLLIN, .revents = 0};
-    ASSERT_EQ(::poll(&wanted, 1, testing::kTimeoutMs), 1) << n;
+    ASSERT_EQ(::poll(&wanted, 1, kTimeoutMs), 1) << n;
     const ssize_t size = ::recv(receiver.fd.get(), heard.data(), heard.size(), 0);
     ASSERT_GE(size, 0);
     heard.resize(static_cast<std::size_t>(size));

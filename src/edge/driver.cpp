@@ -50,11 +50,13 @@ Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
     return fail(Code::invalid, "ports below {} do not fit at an offset of {}", low_ports.limit,
                 low_ports.offset);
   }
+  const std::size_t files = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget;
   Result<std::unique_ptr<DataPlane>> plane = DataPlane::start(
       {.threads = options.threads == 0 ? default_threads() : options.threads,
-       .fd_budget = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget,
+       .fd_budget = files,
        .udp_idle = options.udp_idle,
-       .max_udp_sessions = options.max_udp_sessions,
+       .max_udp_sessions =
+           options.max_udp_sessions == 0 ? default_udp_sessions(files) : options.max_udp_sessions,
        .connect_patience = kConnectPatienceSeconds * options.second});
   if (!plane) return pass(plane);
   Result<std::unique_ptr<HealthChecker>> health =
@@ -326,22 +328,13 @@ EdgeSnapshot EdgeDriver::snapshot() const {
   EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
   const MutexLock lock(mu_);
   for (const ListenerRecord* record : table_.all()) {
-    const ListenerCounters& counters = record->listener->counters;
-    ListenerSnapshot one{.lb = record->lb,
-                         .id = record->id,
-                         .name = record->spec.name,
-                         .protocol = record->spec.protocol,
-                         .ports = record->spec.ports,
-                         .open = record->open,
-                         .connections = counters.connections,
-                         .active = counters.active,
-                         .bytes_in = counters.bytes_in,
-                         .bytes_out = counters.bytes_out,
-                         .datagrams_in = counters.datagrams_in,
-                         .datagrams_out = counters.datagrams_out,
-                         .refused = counters.refused,
-                         .dropped = counters.dropped,
-                         .connect_failures = counters.connect_failures};
+    ListenerSnapshot one{record->listener->counters.read()};
+    one.lb = record->lb;
+    one.id = record->id;
+    one.name = record->spec.name;
+    one.protocol = record->spec.protocol;
+    one.ports = record->spec.ports;
+    one.open = record->open;
     for (const BackendPtr& backend : record->listener->backends())
       one.targets.push_back(
           {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});

@@ -27,8 +27,6 @@ namespace berth::edge {
 inline constexpr std::size_t kMaxDefaultThreads = 4;
 // Every port of both protocols: no bound beyond that.
 inline constexpr std::uint32_t kListenerQuota = 2 * 65'535;
-// UDP sessions of one thread at one time, should the budget allow so many.
-inline constexpr std::size_t kMaxUdpSessions = 65'536;
 
 struct EdgeOptions {
   AddressPlan addresses = loopback_plan();
@@ -38,7 +36,7 @@ struct EdgeOptions {
   std::uint32_t listener_quota = kListenerQuota;  // of each load balancer
   std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
   Duration udp_idle = std::chrono::seconds{60};
-  std::size_t max_udp_sessions = kMaxUdpSessions;
+  std::size_t max_udp_sessions = 0;  // of all threads; 0: default_udp_sessions()
   // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
   // tests make it short.
   Duration second = std::chrono::seconds{1};
@@ -52,23 +50,14 @@ struct TargetSnapshot {
   std::uint64_t active = 0;
 };
 
-// What a listener has carried. Connections are TCP connections or UDP sessions.
-struct ListenerSnapshot {
+// A listener and what it has carried. Connections are TCP connections or UDP sessions.
+struct ListenerSnapshot : Tally {
   model::LoadBalancerRef lb{};
   std::string id{};
   std::string name{};
   model::Protocol protocol = model::Protocol::tcp;
   model::PortRange ports{};
   bool open = false;
-  std::uint64_t connections = 0;
-  std::uint64_t active = 0;
-  std::uint64_t bytes_in = 0;
-  std::uint64_t bytes_out = 0;
-  std::uint64_t datagrams_in = 0;
-  std::uint64_t datagrams_out = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t dropped = 0;
-  std::uint64_t connect_failures = 0;
   std::vector<TargetSnapshot> targets{};
 };
 

@@ -9,13 +9,10 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::Edge;
+using namespace testing;
 using ::testing::ElementsAre;
-using testing::eventually;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::kTimeoutMs;
 using ::testing::SizeIs;
 
 model::ListenerSpec spec_of(const char* name, model::PortRange ports,

@@ -2,23 +2,17 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include "base/mutex.h"
-#include "edge/echo_server.h"
-#include "edge/socket.h"
+#include "edge/test_support.h"
 
 namespace berth::edge {
 namespace {
 
-constexpr int kTimeoutMs = 20'000;
+using namespace testing;
 
-class EchoStationTest : public testing::Test {
+class EchoStationTest : public ::testing::Test {
  protected:
-  // Ports outside of what the system hands out by itself, on addresses that nothing else uses.
-  model::Target fresh() { return {"127.16.8.1", next_port_++}; }
-
-  static inline auto next_port_ = static_cast<model::Port>(26000 + ::getpid() % 3000);
+  static model::Target fresh() { return {Edge::room_ip(), Edge::fresh_port()}; }
 };
 
 TEST_F(EchoStationTest, ManyPortsOfBothProtocolsAnswer) {
@@ -65,7 +59,7 @@ TEST_F(EchoStationTest, ItTellsWhoTalks) {
   tcp.reset();
   udp.reset();
   ASSERT_EQ(peers.size(), 2u);
-  for (const std::string& peer : peers) EXPECT_THAT(peer, testing::StartsWith("127."));
+  for (const std::string& peer : peers) EXPECT_THAT(peer, ::testing::StartsWith("127."));
 }
 
 TEST_F(EchoStationTest, SocketsAreBounded) {

@@ -9,10 +9,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::Edge;
-using testing::eventually;
-using testing::kTimeoutMs;
+using namespace testing;
 
 class EdgeMetricsTest : public ::testing::Test {
  protected:
@@ -52,7 +49,7 @@ TEST_F(EdgeMetricsTest, TcpIsCountedForAllPortsOfALoadBalancer) {
   }
   EXPECT_TRUE(eventually(
       [&] { return value_of("berth_edge_connections_active", R"(protocol="TCP")") == 0; }));
-  EXPECT_EQ(value_of("berth_edge_open_files "), 2);
+  EXPECT_TRUE(eventually([&] { return value_of("berth_edge_open_files ") == 2; }));
   EXPECT_GT(value_of("berth_edge_open_files_limit "), 2);
 }
 

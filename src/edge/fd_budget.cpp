@@ -2,7 +2,31 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <charconv>
+
+#include "base/file.h"
+
 namespace berth::edge {
+namespace {
+
+std::size_t three_quarters(std::size_t whole) { return whole - whole / 4; }
+
+// "32768\t60999\n".
+std::size_t ports_of_the_kernel() {
+  constexpr const char* kRange = "/proc/sys/net/ipv4/ip_local_port_range";
+  constexpr std::size_t kMaxFile = 4096;
+  std::size_t first = 32'768, last = 60'999;  // what a kernel begins with
+  if (const Result<std::string> text = read_file(kRange, kMaxFile)) {
+    const char* const end = text->data() + text->size();
+    const char* at = std::from_chars(text->data(), end, first).ptr;
+    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    std::from_chars(at, end, last);
+  }
+  return last >= first ? last - first + 1 : 0;
+}
+
+}  // namespace
 
 std::size_t default_fd_budget() {
   // What every Linux process has at the least.
@@ -12,7 +36,12 @@ std::size_t default_fd_budget() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) limit.rlim_cur = kFallback;
   const rlim_t usable = limit.rlim_cur < kMost ? limit.rlim_cur : kMost;
-  return static_cast<std::size_t>(usable - usable / 4);
+  return three_quarters(usable);
+}
+
+std::size_t default_udp_sessions(std::size_t fd_budget) {
+  return std::max<std::size_t>(
+      std::min(three_quarters(fd_budget), three_quarters(ports_of_the_kernel())), 1);
 }
 
 }  // namespace berth::edge

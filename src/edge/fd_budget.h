@@ -28,5 +28,10 @@ class FdBudget {
 // Three quarters of what the process may open (RLIMIT_NOFILE): the rest of the process, API
 // connections and files, has what is left.
 std::size_t default_fd_budget();
+// UDP sessions at one time. Anybody can begin them with a forged address, so they may have three
+// quarters of the budget, and TCP has what is left; and three quarters of the ports that the kernel
+// hands out, since every session needs one, and so does everything else on the machine that asks a
+// name server.
+std::size_t default_udp_sessions(std::size_t fd_budget);
 
 }  // namespace berth::edge

@@ -49,6 +49,7 @@ class Probe final : public Watcher {
       return learn(rules_.protocol == model::Protocol::udp);
   }
   bool is_due() const { return !asking() && loop_.now() >= due_; }
+  Instant due() const { return due_; }
 
   void ask() {
     if (!budget_.take()) return;  // at the next tick
@@ -60,7 +61,9 @@ class Probe final : public Watcher {
     Result<Fd> fd = tcp ? connect_tcp(to) : connect_udp(to);
     if (!fd) {
       budget_.give_back();
-      return learn(false);
+      // That we have no file descriptor left says nothing of the target.
+      if (fd.error().code != Code::exhausted) learn(false);
+      return;
     }
     fd_ = std::move(*fd);
     if (!tcp && ::send(fd_.get(), "", 0, MSG_NOSIGNAL) < 0) return learn(false);
@@ -102,8 +105,9 @@ class Probe final : public Watcher {
 // All but the constructor runs on the loop.
 class HealthChecker::Impl {
  public:
-  Impl(std::unique_ptr<EventLoop> its_loop, FdBudget& budget, Duration second)
-      : budget_(budget), second_(second), loop(std::move(its_loop)) {}
+  Impl(std::unique_ptr<EventLoop> its_loop, FdBudget& budget, Duration second,
+       std::size_t max_probes)
+      : budget_(budget), second_(second), max_probes_(max_probes), loop(std::move(its_loop)) {}
   ~Impl() { loop->stop(); }
 
   void set(const ListenerPtr& listener, const std::optional<model::HealthCheck>& check) {
@@ -138,26 +142,31 @@ class HealthChecker::Impl {
   void tick() {
     scheduled_ = false;
     std::size_t asking = 0;
+    std::vector<Probe*> due;
     for (const auto& [listener, probes] : probes_) {
       for (const auto& probe : probes) {
         probe->on_time();
         asking += probe->asking() ? 1 : 0;
+        if (probe->is_due()) due.push_back(probe.get());
       }
     }
-    for (const auto& [listener, probes] : probes_) {
-      for (const auto& probe : probes) {
-        if (asking >= kMaxHealthProbes) break;
-        if (!probe->is_due()) continue;
-        probe->ask();
-        asking += probe->asking() ? 1 : 0;
-      }
-    }
+    ask_some(due, max_probes_ - std::min(max_probes_, asking));
     if (!probes_.empty()) schedule();
+  }
+
+  // Who waits for longest comes first; in any other order those that take long would come again
+  // before others were asked at all.
+  static void ask_some(std::vector<Probe*>& due, std::size_t most) {
+    const std::size_t count = std::min(due.size(), most);
+    const auto end = due.begin() + static_cast<std::ptrdiff_t>(count);
+    if (count < due.size()) std::ranges::nth_element(due, end, {}, &Probe::due);
+    for (Probe* const probe : std::span(due).first(count)) probe->ask();
   }
 
   static constexpr int kTicksPerSecond = 10;
   FdBudget& budget_;
   const Duration second_;
+  const std::size_t max_probes_;
   bool scheduled_ = false;
 
  public:
@@ -171,11 +180,12 @@ class HealthChecker::Impl {
 HealthChecker::HealthChecker(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 HealthChecker::~HealthChecker() = default;
 
-Result<std::unique_ptr<HealthChecker>> HealthChecker::start(FdBudget& budget, Duration second) {
+Result<std::unique_ptr<HealthChecker>> HealthChecker::start(FdBudget& budget, Duration second,
+                                                            std::size_t max_probes) {
   Result<std::unique_ptr<EventLoop>> loop = EventLoop::start("edge-health");
   if (!loop) return pass(loop);
   return std::unique_ptr<HealthChecker>(
-      new HealthChecker(std::make_unique<Impl>(std::move(*loop), budget, second)));
+      new HealthChecker(std::make_unique<Impl>(std::move(*loop), budget, second, max_probes)));
 }
 
 void HealthChecker::set(const ListenerPtr& listener,

@@ -26,7 +26,8 @@ inline constexpr std::size_t kMaxHealthProbes = 512;
 class HealthChecker {
  public:
   // `second`: how long a second of a health check lasts; tests make it short.
-  static Result<std::unique_ptr<HealthChecker>> start(FdBudget& budget, Duration second);
+  static Result<std::unique_ptr<HealthChecker>> start(FdBudget& budget, Duration second,
+                                                      std::size_t max_probes = kMaxHealthProbes);
   ~HealthChecker();
 
   // Checks the listener's targets as they are now, like this; not at all without a check that is

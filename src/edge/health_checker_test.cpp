@@ -9,9 +9,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Edge;
-using testing::eventually;
-using testing::kTimeoutMs;
+using namespace testing;
 
 constexpr model::HealthCheck kQuick{
     .timeout_seconds = 2, .interval_seconds = 1, .healthy_count = 2, .unhealthy_count = 2};
@@ -80,6 +78,36 @@ TEST_F(HealthCheckerTest, AUdpPortThatIsClosedIsUnhealthyAndASilentOneIsNot) {
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
   EXPECT_TRUE(is_healthy(door, echo));
   EXPECT_TRUE(is_healthy(door, silent));
+}
+
+TEST_F(HealthCheckerTest, TargetsThatTakeLongDoNotKeepOthersFromBeingAsked) {
+  constexpr std::size_t kAtOnce = 2;
+  FdBudget budget(100);
+  const auto checker = HealthChecker::start(budget, std::chrono::milliseconds{20}, kAtOnce).value();
+  const auto listener = std::make_shared<Listener>(Listener::Options{});
+  std::vector<std::unique_ptr<SilentRoom>> silent;
+  std::vector<model::WeightedTarget> targets;
+  for (std::size_t i = 0; i < 2 * kAtOnce; ++i) {
+    silent.push_back(std::make_unique<SilentRoom>(edge_.room_at()));
+    targets.push_back({silent.back()->at()});
+  }
+  targets.push_back({edge_.room_at()});  // the last in the order of addresses
+  ASSERT_TRUE(listener->set_targets(targets));
+  checker->set(listener, kQuick);
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::all_of(listener->backends(),
+                               [](const BackendPtr& backend) { return !backend->healthy; });
+  })) << "somebody was never asked";
+}
+
+TEST_F(HealthCheckerTest, ThatWeHaveNoFileDescriptorIsNoFaultOfATarget) {
+  const auto alive = edge_.open_room("a");
+  const auto door = edge_.open_door(Protocol::tcp, {{alive}}, {.health_check = kQuick});
+  const NoFiles none;
+  for (int i = 0; i < 20; ++i) {  // as many intervals, ten times what it takes
+    std::this_thread::sleep_for(std::chrono::milliseconds{50});
+    ASSERT_TRUE(is_healthy(door, alive));
+  }
 }
 
 TEST_F(HealthCheckerTest, TargetsMayComeAndGoWhileTheyAreChecked) {

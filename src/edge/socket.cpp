@@ -27,11 +27,20 @@ void set_option(const Fd& fd, int level, int name, int value) {
 }
 
 Failure system_error(const SocketAddress& at, const char* doing, int error) {
-  const Code code = error == EADDRINUSE                  ? Code::conflict
-                    : error == EMFILE || error == ENFILE ? Code::exhausted
-                    : error == EACCES                    ? Code::forbidden
-                                                         : Code::unavailable;
+  // EAGAIN: no port is left that a UDP socket could have.
+  const bool exhausted = error == EMFILE || error == ENFILE || error == EAGAIN;
+  const Code code = error == EADDRINUSE ? Code::conflict
+                    : exhausted         ? Code::exhausted
+                    : error == EACCES   ? Code::forbidden
+                                        : Code::unavailable;
   return fail(code, "{} {}: {}", doing, model::to_string(at.to_target()), std::strerror(error));
+}
+
+void ask_silent_peer(const Fd& fd) {
+  set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdle);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveInterval);
+  set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveCount);
 }
 
 Result<Fd> open_socket(const SocketAddress& at, int type) {
@@ -121,10 +130,7 @@ Result<Fd> listen_tcp(const SocketAddress& at) {
   set_option(*fd, SOL_SOCKET, SO_REUSEADDR, 1);
   // Set once here: accepted connections inherit them.
   set_option(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
-  set_option(*fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  set_option(*fd, IPPROTO_TCP, TCP_KEEPIDLE, kKeepAliveIdle);
-  set_option(*fd, IPPROTO_TCP, TCP_KEEPINTVL, kKeepAliveInterval);
-  set_option(*fd, IPPROTO_TCP, TCP_KEEPCNT, kKeepAliveCount);
+  ask_silent_peer(*fd);
   if (::bind(fd->get(), at.get(), at.length()) != 0) return system_error(at, "cannot bind", errno);
   if (::listen(fd->get(), kBacklog) != 0) return system_error(at, "cannot listen on", errno);
   return fd;
@@ -135,6 +141,7 @@ Result<Fd> connect_tcp(const SocketAddress& to) {
   if (!fd) return fd;
   set_option(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(*fd, IPPROTO_TCP, TCP_SYNCNT, kSynRetries);
+  ask_silent_peer(*fd);
   if (::connect(fd->get(), to.get(), to.length()) != 0 && errno != EINPROGRESS)
     return system_error(to, "cannot connect to", errno);
   return fd;

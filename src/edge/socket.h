@@ -59,7 +59,7 @@ std::uint64_t stable_hash(const IpBytes& ip);
 // from it send small writes at once, and notice a peer that died silently.
 Result<Fd> listen_tcp(const model::Target& at);
 Result<Fd> listen_tcp(const SocketAddress& at);
-// A non-blocking socket whose connection is under way.
+// A non-blocking socket whose connection is under way. It too notices a peer that died silently.
 Result<Fd> connect_tcp(const model::Target& to);
 Result<Fd> connect_tcp(const SocketAddress& to);
 // The next waiting connection, non-blocking; an invalid Fd when none waits, errno says why.

@@ -11,12 +11,18 @@ namespace {
 // Connections of one socket before the others have their turn.
 constexpr int kAcceptsPerRound = 64;
 constexpr std::size_t kFdsPerConnection = 2;
+// How long a socket is left alone whose clients nobody can take.
+constexpr Duration kAcceptPause = std::chrono::milliseconds{100};
+
+bool is_out_of_something(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
 
 Fd open_spare() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
 }  // namespace
 
-class TcpProxy::Acceptor final : public Watcher {
+class TcpProxy::Acceptor final : public Watcher, public ListHook<Acceptor> {
  public:
   Acceptor(TcpProxy& its_proxy, ListenerPtr its_listener, Fd socket, model::Port its_nth)
       : proxy(its_proxy), listener(std::move(its_listener)), fd(std::move(socket)), nth(its_nth) {}
@@ -57,8 +63,9 @@ void TcpProxy::accept_from(Acceptor& acceptor) {
     SocketAddress peer;
     Fd client = accept_tcp(acceptor.fd, peer);
     if (!client.valid()) {
-      if (errno == EMFILE || errno == ENFILE) shed_one(acceptor);
-      if (errno == ECONNABORTED) continue;
+      if (would_block(errno)) return;
+      if (!is_out_of_something(errno)) continue;  // of one that came and went
+      if (!shed_one(acceptor)) leave_alone(acceptor);
       return;
     }
     if (!budget_.take(kFdsPerConnection)) {
@@ -76,10 +83,28 @@ void TcpProxy::refuse(const Fd& client, Listener& listener) {
 
 // The process is out of file descriptors in spite of the budget. A client that stays in the queue
 // would wake us for ever.
-void TcpProxy::shed_one(Acceptor& acceptor) {
+bool TcpProxy::shed_one(Acceptor& acceptor) {
   spare_.close();
-  if (const Fd client = accept_tcp(acceptor.fd); client.valid()) refuse(client, *acceptor.listener);
-  spare_ = open_spare();
+  bool shed = false;
+  if (const Fd client = accept_tcp(acceptor.fd); client.valid()) {
+    refuse(client, *acceptor.listener);
+    shed = true;
+  }
+  spare_ = open_spare();  // none, if somebody else was quicker: tried again next time
+  return shed;
+}
+
+void TcpProxy::leave_alone(Acceptor& acceptor) {
+  loop_.change(acceptor.fd.get(), 0);
+  if (left_alone_.empty()) loop_.after(kAcceptPause, [this] { listen_again(); });
+  left_alone_.push_back(acceptor);
+}
+
+void TcpProxy::listen_again() {
+  left_alone_.for_each([&](Acceptor& acceptor) {
+    acceptor.unlink();
+    loop_.change(acceptor.fd.get(), EventLoop::kReadable);
+  });
 }
 
 void TcpProxy::carry(Accepted accepted) {

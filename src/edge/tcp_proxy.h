@@ -41,7 +41,10 @@ class TcpProxy final : private Relay::Owner {
 
   void accept_from(Acceptor& acceptor);
   void refuse(const Fd& client, Listener& listener);
-  void shed_one(Acceptor& acceptor);
+  // False: not even that can be done.
+  bool shed_one(Acceptor& acceptor);
+  void leave_alone(Acceptor& acceptor);
+  void listen_again();
   // Nothing: there is no target, or none that was not tried.
   std::optional<Attempt> next_attempt(Listener& listener, const IpBytes& from, model::Port nth,
                                       std::vector<BackendPtr>& tried);
@@ -57,6 +60,7 @@ class TcpProxy final : private Relay::Owner {
   SplicePipe pipe_;
   Fd spare_;  // given up for a moment to turn a client away when the process has no other
   std::unordered_multimap<const Listener*, std::unique_ptr<Acceptor>> acceptors_;
+  IntrusiveList<Acceptor, Acceptor> left_alone_;     // for a moment: nobody can be accepted
   IntrusiveList<Relay, Relay> relays_;               // owned
   IntrusiveList<Relay, ConnectingList> connecting_;  // longest first
   bool watching_silence_ = false;

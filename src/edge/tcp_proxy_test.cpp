@@ -12,15 +12,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::DualEdge;
-using testing::Edge;
-using testing::eventually;
-using testing::greeting_at;
-using testing::Hand;
-using testing::kTimeoutMs;
-using testing::random_bytes;
-using testing::spread;
+using namespace testing;
 
 class TcpProxyTest : public ::testing::Test {
  protected:
@@ -40,14 +32,12 @@ TEST_F(TcpProxyTest, BytesComeBackAsTheyWereSent) {
 }
 
 TEST_F(TcpProxyTest, LongStreamsArriveWhole) {
-  const Hand room(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{room.at()}});
-  Client player = Client::tcp(door.at);
-  Client peer = room.accept();
+  HeldDoor door(edge_);
+  auto [player, room] = door.connect();
   const std::string said = random_bytes(64u << 20, 3);
   std::jthread talking([&] {
-    (void)peer.send(said);
-    peer.end();
+    (void)room.send(said);
+    room.end();
   });
   EXPECT_TRUE(player.read(said.size()) == said) << "64 MiB changed";
   EXPECT_EQ(player.read_some(), "");
@@ -73,84 +63,72 @@ TEST_F(TcpProxyTest, ConnectionsDoNotMixUpTheirBytes) {
 }
 
 TEST_F(TcpProxyTest, EitherSideMayEndItsHalfFirst) {
-  const Hand room(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{room.at()}});
-  Client player = Client::tcp(door.at);
-  Client peer = room.accept();
+  HeldDoor door(edge_);
+  auto [player, room] = door.connect();
   player.end();
-  EXPECT_EQ(peer.read_some(), "");
-  EXPECT_EQ(peer.error, 0) << "an end, not a reset";
-  ASSERT_TRUE(peer.send("still here"));
+  EXPECT_EQ(room.read_some(), "");
+  EXPECT_EQ(room.error, 0) << "an end, not a reset";
+  ASSERT_TRUE(room.send("still here"));
   EXPECT_EQ(player.read(10), "still here");
-  peer.end();
+  room.end();
   EXPECT_EQ(player.read_some(), "");
   EXPECT_EQ(player.error, 0);
 
-  Client second = Client::tcp(door.at);
-  Client second_peer = room.accept();
-  second_peer.end();
+  auto [second, second_room] = door.connect();
+  second_room.end();
   EXPECT_EQ(second.read_some(), "");
   EXPECT_EQ(second.error, 0);
   ASSERT_TRUE(second.send("goodbye"));
-  EXPECT_EQ(second_peer.read(7), "goodbye");
+  EXPECT_EQ(second_room.read(7), "goodbye");
 }
 
 TEST_F(TcpProxyTest, ResetsArePassedOnBothWays) {
-  const Hand room(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{room.at()}});
-  Client player = Client::tcp(door.at);
-  Client peer = room.accept();
+  HeldDoor door(edge_);
+  auto [player, room] = door.connect();
   ASSERT_TRUE(player.send("x"));
-  ASSERT_EQ(peer.read(1), "x");
-  peer.reset();
+  ASSERT_EQ(room.read(1), "x");
+  room.reset();
   EXPECT_EQ(player.read_some(), "");
   EXPECT_EQ(player.error, ECONNRESET);
 
-  Client second = Client::tcp(door.at);
-  Client second_peer = room.accept();
+  auto [second, second_room] = door.connect();
   ASSERT_TRUE(second.send("x"));
-  ASSERT_EQ(second_peer.read(1), "x");
+  ASSERT_EQ(second_room.read(1), "x");
   second.reset();
-  EXPECT_EQ(second_peer.read_some(), "");
-  EXPECT_EQ(second_peer.error, ECONNRESET);
+  EXPECT_EQ(second_room.read_some(), "");
+  EXPECT_EQ(second_room.error, ECONNRESET);
 }
 
 TEST_F(TcpProxyTest, AResetAfterAnEndIsPassedOnToo) {
-  const Hand room(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{room.at()}});
-  Client player = Client::tcp(door.at);
-  Client peer = room.accept();
+  HeldDoor door(edge_);
+  auto [player, room] = door.connect();
   player.end();
-  EXPECT_EQ(peer.read_some(), "");
+  EXPECT_EQ(room.read_some(), "");
   player.reset();
   // Nobody speaks any more: only the reset itself can tell.
-  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).active == 0; }));
+  EXPECT_TRUE(eventually([&] { return door.seen().active == 0; }));
 }
 
 TEST_F(TcpProxyTest, WhatWasSaidBeforeAResetArrives) {
-  const Hand room(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{room.at()}});
-  Client player = Client::tcp(door.at);
-  Client peer = room.accept();
+  HeldDoor door(edge_);
+  auto [player, room] = door.connect();
   ASSERT_TRUE(player.send(std::string(100'000, 'x')));
-  ASSERT_TRUE(peer.send("too large"));
-  peer = Client(Fd());  // closed with unread bytes: the kernel sends a reset
+  ASSERT_TRUE(room.send("too large"));
+  room = Client(Fd());  // closed with unread bytes: the kernel sends a reset
   EXPECT_EQ(player.read(9), "too large");
 }
 
 TEST_F(TcpProxyTest, ASlowReaderHoldsBackItsPeerAndNobodyElse) {
   Edge edge({.threads = 1});
-  const Hand room(edge.room_at());
-  const auto slow_door = edge.open_door(Protocol::tcp, {{room.at()}});
+  HeldDoor slow_door(edge);
   const auto fast_door = edge.open_door(Protocol::tcp, {{edge.open_room()}});
-  Client player = Client::tcp(slow_door.at);
-  Client peer = room.accept();
+  auto [player, room] = slow_door.connect();
 
   const std::string said = random_bytes(64u << 20, 2);
   std::size_t sent = 0;
   // Until it is held back: nobody reads.
-  while (peer.wait(POLLOUT, 200)) {
-    const ssize_t n = ::send(peer.fd(), said.data() + sent, said.size() - sent, MSG_NOSIGNAL);
+  while (room.wait(POLLOUT, 200)) {
+    const ssize_t n = ::send(room.fd(), said.data() + sent, said.size() - sent, MSG_NOSIGNAL);
     if (n > 0) sent += static_cast<std::size_t>(n);
     ASSERT_LT(sent, said.size()) << "64 MiB were taken from a client that does not read";
   }
@@ -158,8 +136,8 @@ TEST_F(TcpProxyTest, ASlowReaderHoldsBackItsPeerAndNobodyElse) {
     ASSERT_EQ(ask_over_tcp(fast_door.at, "ahoy", kTimeoutMs).value(), "ahoy");
 
   std::jthread rest([&] {
-    (void)peer.send(std::string_view(said).substr(sent));
-    peer.end();
+    (void)room.send(std::string_view(said).substr(sent));
+    room.end();
   });
   EXPECT_TRUE(player.read(said.size()) == said) << "bytes changed";
   EXPECT_EQ(player.read_some(), "");
@@ -189,7 +167,11 @@ TEST_F(TcpProxyTest, TheLeastUsedTargetIsChosen) {
   }
   EXPECT_EQ(players["a"].size(), 5u);
   players["a"].clear();
-  ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 5; }));
+  ASSERT_TRUE(eventually([&] {
+    std::uint64_t active = 0;
+    for (const TargetSnapshot& target : edge_.seen(door.id).targets) active += target.active;
+    return active == 5;
+  }));
   for (int i = 0; i < 5; ++i) {
     Client player = Client::tcp(door.at);
     ASSERT_EQ(player.read(1), "a");
@@ -251,11 +233,11 @@ TEST_F(TcpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 }
 
 TEST_F(TcpProxyTest, SeveralAddressesOfBothFamiliesReachTargetsOfBothFamilies) {
-  DualEdge dual("127.16.9.77");
+  DualEdge dual;
   const model::Target v4 = dual.open_room("four"),
-                      v6 = dual.open_room_at({"::1", Edge::fresh_port()}, "six");
+                      v6 = dual.open_room_at({"::1", DualEdge::fresh_v6_port()}, "six");
   const auto door = dual.open_door(Protocol::tcp, {{v4}, {v6}});
-  for (const char* vip : {"127.16.9.77", "::1"})
+  for (const std::string& vip : {Edge::room_ip(), std::string("::1")})
     EXPECT_EQ(spread({vip, door.at.port}, 10),
               (std::map<std::string, int>{{"four", 5}, {"six", 5}}));
 }
@@ -275,6 +257,26 @@ TEST_F(TcpProxyTest, ConnectionsPastTheBudgetAreResetAndCounted) {
   players.clear();
   ASSERT_TRUE(eventually([&] { return small.driver->snapshot().fds_used == 1; }));
   EXPECT_EQ(Client::tcp(door.at).read(1), "a");
+}
+
+TEST_F(TcpProxyTest, WithoutFileDescriptorsOfTheProcessClientsWaitAndNothingSpins) {
+  const auto cpu_time = [] {
+    timespec used{};
+    (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
+  };
+  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
+  Client player(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+  {
+    const NoFiles none;
+    const SocketAddress to = SocketAddress::of(door.at).value();
+    ASSERT_EQ(::connect(player.fd(), to.get(), to.length()), 0);
+    const auto before = cpu_time();
+    EXPECT_EQ(player.read_some(1, 600), "");
+    EXPECT_EQ(player.error, ETIMEDOUT) << "it was not turned away";
+    EXPECT_LT(cpu_time() - before, std::chrono::milliseconds{200}) << "in 600 ms";
+  }
+  EXPECT_EQ(player.read(1), "a") << "served as soon as there are some again";
 }
 
 TEST_F(TcpProxyTest, ConnectionsAreSharedBetweenThreads) {

@@ -2,7 +2,9 @@
 // block with a bound. Free of GTest.
 #pragma once
 
+#include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,6 +48,23 @@ template <class Condition>
   }
   return true;
 }
+
+// While it lives, the process gets no file descriptor, not even one that it has just closed, but
+// for numbers below `most`.
+class NoFiles {
+ public:
+  explicit NoFiles(rlim_t most = 3) {
+    (void)::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit none{.rlim_cur = most, .rlim_max = before_.rlim_max};
+    (void)::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoFiles() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+  NoFiles(const NoFiles&) = delete;
+  NoFiles& operator=(const NoFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 // A socket that waits, but never for ever.
 class Client {
@@ -124,6 +143,42 @@ class Hand {
   const Fd listener_;
 };
 
+// A listener whose queue is full: the kernel drops what wants to connect, as a machine does that is
+// gone.
+class SilentRoom {
+ public:
+  explicit SilentRoom(model::Target at) : at_(std::move(at)), listener_(listen_tcp(at_).value()) {
+    (void)::listen(listener_.get(), 0);
+    while (!is_full() && waiting_.size() < kMostWaiting) waiting_.push_back(Client::tcp(at_));
+  }
+  const model::Target& at() const { return at_; }
+  // It hears again.
+  void listen() {
+    (void)::listen(listener_.get(), 100);
+    waiting_.clear();
+  }
+  // The next one that sends this.
+  Client accept_who_says(std::string_view text) const {
+    for (;;) {
+      Client next(accept_tcp(listener_));
+      if (next.fd() < 0 || next.read(text.size()) == text) return next;
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMostWaiting = 10;
+  bool is_full() const {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    (void)::getsockopt(listener_.get(), IPPROTO_TCP, TCP_INFO, &info, &length);
+    return info.tcpi_unacked > info.tcpi_sacked;  // of one that listens: its queue and the most
+  }
+
+  const model::Target at_;
+  const Fd listener_;
+  std::vector<Client> waiting_;
+};
+
 // Answers each datagram with its own name and the port from which it came.
 class NamedRoom {
  public:
@@ -165,10 +220,13 @@ class Edge {
  public:
   explicit Edge(EdgeOptions options = {}) : driver(EdgeDriver::start(std::move(options)).value()) {}
 
-  // Ports outside of what the system hands out by itself.
+  // Ports outside of what the system hands out by itself; after the last one the first again, whose
+  // test has ended by then.
   static model::Port fresh_port(model::Port count = 1) {
-    static std::atomic<std::uint32_t> next = 21'000 + static_cast<std::uint32_t>(::getpid()) % 4000;
-    return static_cast<model::Port>(next.fetch_add(count));
+    constexpr std::uint32_t kFirst = 21'000, kEnd = 28'000;
+    static std::uint32_t next = kFirst + static_cast<std::uint32_t>(::getpid()) % 4000;
+    if (next + count > kEnd) next = kFirst;
+    return static_cast<model::Port>(std::exchange(next, next + count));
   }
   // An address for each process: tests run beside each other.
   static std::string room_ip() {
@@ -205,7 +263,7 @@ class Edge {
   };
   Door open_door(model::Protocol protocol, std::vector<model::WeightedTarget> targets,
                  model::ListenerAttributes attributes = {}, model::Port ports = 1) {
-    const model::Port first = fresh_port(ports);
+    const model::Port first = door_port(ports);
     Door door{.id = create({.protocol = protocol,
                             .ports = {first, static_cast<model::Port>(first + ports - 1)},
                             .name = fmt::format("room-{}", first),
@@ -221,6 +279,7 @@ class Edge {
     return {};
   }
 
+  std::function<model::Port(model::Port count)> door_port = fresh_port;
   ThreadTasks tasks;
   const Context context{.tasks = tasks};
   model::LoadBalancerRef lb{.id = fmt::format("test-{}", ::getpid())};
@@ -229,12 +288,54 @@ class Edge {
   std::unique_ptr<EdgeDriver> driver;
 };
 
+// A connection with both of its ends in the hands of the test.
+struct Line {
+  Client player;
+  Client room;
+};
+
+// A TCP listener whose only target is in the hands of the test.
+class HeldDoor {
+ public:
+  explicit HeldDoor(Edge& edge)
+      : edge_(edge),
+        room_(edge.room_at()),
+        door_(edge.open_door(model::Protocol::tcp, {{room_.at()}})) {}
+
+  // One at a time: which player has which end is told by the order alone.
+  Line connect() {
+    const MutexLock lock(mu_);
+    Client player = Client::tcp(door_.at);
+    return {std::move(player), room_.accept()};
+  }
+  ListenerSnapshot seen() const { return edge_.seen(door_.id); }
+
+ private:
+  Edge& edge_;
+  const Hand room_;
+  const Edge::Door door_;
+  Mutex mu_;
+};
+
 // Its load balancer has an address of each family.
 class DualEdge : public Edge {
  public:
-  explicit DualEdge(const std::string& v4)
-      : Edge({.addresses = fixed_plan({{"dual", {v4, "::1"}}})}) {
+  DualEdge() : Edge({.addresses = fixed_plan({{"dual", {room_ip(), "::1"}}})}) {
     lb.id = "dual";
+    door_port = [](model::Port) { return fresh_v6_port(); };
+  }
+  // ::1 is there once for all processes: each claims a block of ports, whose first stays bound for
+  // as long as it lives.
+  static model::Port fresh_v6_port() {
+    constexpr model::Port kFirst = 28'000, kEnd = 32'000, kBlock = 16;
+    static model::Port base = kFirst;
+    static const Fd claim = [] {
+      for (; base < kEnd; base += kBlock)
+        if (Result<Fd> fd = listen_tcp({"::1", base})) return std::move(*fd);
+      return Fd();
+    }();
+    static model::Port next = 0;
+    return static_cast<model::Port>(base + 1 + next++ % (kBlock - 1));
   }
 };
 

@@ -17,6 +17,13 @@ struct alignas(64) Slot {
 // Batches of one socket before the others have their turn.
 constexpr int kBatchesPerRound = 4;
 
+// What a socket says of a target that does not hear, by itself or for ICMP. Other errors are of one
+// datagram: too large, no memory for it, forbidden.
+bool is_gone(int error) {
+  return error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH ||
+         error == EHOSTDOWN || error == ENONET || error == ENOPROTOOPT;
+}
+
 }  // namespace
 
 // Datagrams in memory, and the headers with which the kernel reads them.
@@ -47,6 +54,8 @@ struct UdpProxy::Batch {
   std::size_t used = 0;
 };
 
+struct PortSessions;  // names a list: sessions that speak through one port
+
 // A socket that clients send to.
 class UdpProxy::Port final : public Watcher {
  public:
@@ -62,18 +71,23 @@ class UdpProxy::Port final : public Watcher {
   const ListenerPtr listener;
   const Fd fd;
   const model::Port nth;
+  IntrusiveList<Session, PortSessions> sessions{};
 };
 
-class UdpProxy::Session final : public Watcher, public BackendUser, public ListHook<Session> {
+class UdpProxy::Session final : public Watcher,
+                                public BackendUser,
+                                public ListHook<Session>,
+                                public ListHook<PortSessions> {
  public:
   Session(Port& its_port, const SocketAddress& whose, BackendLease chosen, Fd socket)
       : port(its_port), client(whose), backend(std::move(chosen)), fd(std::move(socket)) {
+    port.sessions.push_back(*this);
     count(port.listener->counters.connections);
     count(port.listener->counters.active);
   }
   ~Session() {
     port.proxy.loop_.forget(fd.get());
-    port.proxy.budget_.give_back();
+    port.proxy.give_room_back();
     port.listener->counters.active.fetch_sub(1, std::memory_order_relaxed);
   }
   void on_events(std::uint32_t) override { port.proxy.receive_from_target(*this); }
@@ -91,10 +105,11 @@ std::size_t UdpProxy::HashKey::operator()(const SessionKey& key) const {
          reinterpret_cast<std::uintptr_t>(key.port);
 }
 
-UdpProxy::UdpProxy(EventLoop& loop, FdBudget& budget, Options options)
+UdpProxy::UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Options options)
     : loop_(loop),
       budget_(budget),
-      options_(options),
+      quota_(quota),
+      options_(std::move(options)),
       in_(std::make_unique<Batch>()),
       out_(std::make_unique<Batch>()) {}
 
@@ -111,10 +126,10 @@ void UdpProxy::open(ListenerPtr listener, Fd socket, model::Port nth) {
 
 void UdpProxy::close(const Listener& listener) {
   send_to_clients();
-  ages_.for_each([&](Session& session) {
-    if (session.port.listener.get() == &listener) end_session(session);
-  });
-  ports_.erase(&listener);
+  const auto [first, last] = ports_.equal_range(&listener);
+  for (auto port = first; port != last; ++port)
+    port->second->sessions.for_each([&](Session& session) { end_session(session); });
+  ports_.erase(first, last);
 }
 
 void UdpProxy::receive_from_clients(Port& port) {
@@ -129,11 +144,10 @@ void UdpProxy::receive_from_clients(Port& port) {
 
 void UdpProxy::send_to_targets(Port& port, std::size_t received) {
   Batch& batch = *in_;
-  // Known before a session is begun: one that makes room for it takes itself out of here.
+  // Known before a session is begun: one that makes room for another takes itself out of here.
   std::fill_n(batch.sessions.begin(), received, nullptr);
   batch.used = received;
   for (std::size_t i = 0; i < received; ++i) batch.sessions[i] = session_of(port, batch.names[i]);
-  batch.used = 0;
 
   std::array<Datagram, kBatch> run;
   for (std::size_t i = 0; i < received; ++i) {
@@ -151,9 +165,9 @@ void UdpProxy::send_to_targets(Port& port, std::size_t received) {
     count(counters.datagrams_in, sent.datagrams);
     count(counters.bytes_in, sent.bytes);
     count(counters.dropped, sent.dropped);
-    // The target's port is closed: the client is given another one with its next datagram.
-    if (sent.dropped > 0 && !would_block(sent.error)) end_session(*session);
+    if (sent.dropped > 0 && is_gone(sent.error)) leave_target(*session);
   }
+  batch.used = 0;
 }
 
 UdpProxy::Session* UdpProxy::session_of(Port& port, const SocketAddress& client) {
@@ -164,18 +178,19 @@ UdpProxy::Session* UdpProxy::session_of(Port& port, const SocketAddress& client)
   return session;
 }
 
-UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& client) {
+UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& client,
+                                           std::span<const BackendPtr> left) {
   Listener& listener = *port.listener;
   const auto refuse = [&]() -> Session* {
     count(listener.counters.refused);
     return nullptr;
   };
-  BackendLease backend = listener.choose(client.ip(), loop_.now());
+  BackendLease backend = listener.choose(client.ip(), loop_.now(), left);
   if (!backend || !make_room()) return refuse();
   const auto to = static_cast<model::Port>(backend->target.port + port.nth);
-  Result<Fd> fd = connect_udp(backend->address.with_port(to));
+  Result<Fd> fd = connect(backend->address.with_port(to));
   if (!fd) {
-    budget_.give_back();
+    give_room_back();
     return refuse();
   }
   Backend& chosen = *backend;
@@ -185,16 +200,54 @@ UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& clie
   chosen.users[options_.worker].push_back(*raw);
   if (sessions_.empty()) loop_.after(options_.idle / 4, [this] { expire(); });
   sessions_.emplace(SessionKey{&port, client}, std::move(session));
+  size_.store(sessions_.size(), std::memory_order_relaxed);
   return raw;
 }
 
-// Takes a file descriptor from the budget; whoever was silent for longest pays for it if need be.
-bool UdpProxy::make_room() {
-  while (!ages_.empty() && sessions_.size() >= options_.max_sessions) end_session(ages_.front());
-  if (budget_.take()) return true;
-  if (ages_.empty()) return false;
+// The target's port is closed. A client that stays with its target, by memory or by hash, would
+// come back to it with every datagram.
+void UdpProxy::leave_target(Session& session) {
+  Port& port = session.port;
+  const SocketAddress client = session.client;
+  const BackendPtr left = session.backend.shared();
+  end_session(session);
+  if (Session* const next = begin_session(port, client, {&left, 1})) touch(*next);
+}
+
+Result<Fd> UdpProxy::connect(const SocketAddress& to) {
+  Result<Fd> fd = connect_udp(to);
+  // The process is out of file descriptors or ports in spite of the budget.
+  if (fd || fd.error().code != Code::exhausted || ages_.empty()) return fd;
   end_session(ages_.front());
-  return budget_.take();
+  return connect_udp(to);
+}
+
+// Takes a file descriptor from the budget and a place of the quota; whoever was silent for longest
+// pays for them if need be. One that has less than its share may take a place in advance.
+bool UdpProxy::make_room() {
+  if (!budget_.take()) {
+    if (ages_.empty()) {
+      options_.shed_elsewhere();  // in time for the client's next datagram
+      return false;
+    }
+    end_session(ages_.front());
+    if (!budget_.take()) return false;
+  }
+  if (quota_.begin()) return true;
+  if (sessions_.size() >= quota_.share())
+    end_session(ages_.front());
+  else
+    options_.shed_elsewhere();
+  return true;
+}
+
+void UdpProxy::give_room_back() {
+  budget_.give_back();
+  quota_.end();
+}
+
+void UdpProxy::shed() {
+  if (sessions_.size() > quota_.share()) end_session(ages_.front());
 }
 
 void UdpProxy::end_session(Session& session) {
@@ -202,6 +255,7 @@ void UdpProxy::end_session(Session& session) {
                in_->sessions.begin() + static_cast<std::ptrdiff_t>(in_->used), &session,
                static_cast<Session*>(nullptr));
   sessions_.erase({&session.port, session.client});
+  size_.store(sessions_.size(), std::memory_order_relaxed);
 }
 
 void UdpProxy::touch(Session& session) {
@@ -220,10 +274,7 @@ void UdpProxy::receive_from_target(Session& session) {
   const std::size_t first = out_->used;
   const int n = ::recvmmsg(session.fd.get(), out_->to_receive(first, false),
                            static_cast<unsigned>(kBatch - first), MSG_DONTWAIT, nullptr);
-  if (n < 0 && !would_block(errno)) {
-    count(session.port.listener->counters.refused);
-    return end_session(session);
-  }
+  if (n < 0 && is_gone(errno)) return leave_target(session);
   if (n <= 0) return;
   if (first == 0) loop_.at_round_end([this] { send_to_clients(); });
   out_port_ = &session.port;

@@ -4,10 +4,13 @@
 //
 // A session has a socket of its own, so the target sees clients apart, and hears from its target
 // alone. It ends when nobody spoke for `idle`, when its target is removed, and when the target's
-// port is closed (ICMP says so): the next datagram is given a target anew. When the table or the
-// budget is full, the session that was silent for longest makes room.
+// port is closed (ICMP says so): the client goes on with another target, if there is one. When the
+// quota, the budget or the process has no room, the session that was silent for longest makes it.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 
@@ -18,20 +21,43 @@
 
 namespace berth::edge {
 
+// How many sessions all workers together may have, and which part of them nobody can take from a
+// worker. Thread-safe.
+class SessionQuota {
+ public:
+  SessionQuota(std::size_t most, std::size_t workers)
+      : most_(most), share_(std::max<std::size_t>(most / std::max<std::size_t>(workers, 1), 1)) {}
+
+  // False: it is one too many.
+  bool begin() { return used_.fetch_add(1, std::memory_order_relaxed) < most_; }
+  void end() { used_.fetch_sub(1, std::memory_order_relaxed); }
+  std::size_t share() const { return share_; }
+
+ private:
+  const std::size_t most_;
+  const std::size_t share_;
+  std::atomic<std::size_t> used_{0};
+};
+
 class UdpProxy {
  public:
   struct Options {
     std::size_t worker = 0;
     Duration idle = std::chrono::seconds{60};
-    std::size_t max_sessions = 0;  // of this worker
+    // Asks a worker that has more than its share of sessions to end one.
+    std::function<void()> shed_elsewhere{};
   };
-  UdpProxy(EventLoop& loop, FdBudget& budget, Options options);
+  UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Options options);
   ~UdpProxy();
 
   // The socket holds its place in the budget.
   void open(ListenerPtr listener, Fd socket, model::Port nth);
   // Its sockets and what is left of its sessions.
   void close(const Listener& listener);
+  // Another worker has taken one of its share, and there are too many now.
+  void shed();
+  // For any thread.
+  std::size_t sessions() const { return size_.load(std::memory_order_relaxed); }
 
  private:
   class Port;
@@ -51,14 +77,21 @@ class UdpProxy {
   void receive_from_target(Session& session);
   void send_to_clients();
   Session* session_of(Port& port, const SocketAddress& client);
-  Session* begin_session(Port& port, const SocketAddress& client);
+  // With a target beside the one that it has left, if any.
+  Session* begin_session(Port& port, const SocketAddress& client,
+                         std::span<const BackendPtr> left = {});
+  void leave_target(Session& session);
+  // Where there is no room, an old session makes it.
+  Result<Fd> connect(const SocketAddress& to);
   bool make_room();
+  void give_room_back();
   void end_session(Session& session);
   void touch(Session& session);
   void expire();
 
   EventLoop& loop_;
   FdBudget& budget_;
+  SessionQuota& quota_;
   const Options options_;
   const std::unique_ptr<Batch> in_;   // from clients
   const std::unique_ptr<Batch> out_;  // to clients, all through the socket of `out_port_`
@@ -67,6 +100,7 @@ class UdpProxy {
   std::unordered_multimap<const Listener*, std::unique_ptr<Port>> ports_;
   std::unordered_map<SessionKey, std::unique_ptr<Session>, HashKey> sessions_;
   IntrusiveList<Session, Session> ages_;  // silent for longest first
+  std::atomic<std::size_t> size_{0};      // of `sessions_`
 };
 
 }  // namespace berth::edge

@@ -9,13 +9,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::DualEdge;
-using testing::Edge;
-using testing::eventually;
-using testing::kTimeoutMs;
-using testing::NamedRoom;
-using testing::random_bytes;
+using namespace testing;
 
 class UdpProxyTest : public ::testing::Test {
  protected:
@@ -88,11 +82,16 @@ TEST_F(UdpProxyTest, ASilentSessionEnds) {
   Edge edge({.threads = 1, .udp_idle = std::chrono::milliseconds{100}});
   const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
   Client player = Client::udp(door.at);
-  ASSERT_EQ(ask(player, "x"), "x");
-  EXPECT_TRUE(eventually([&] { return edge.seen(door.id).active == 0; }));
-  EXPECT_EQ(edge.driver->snapshot().fds_used, 1u);
-  EXPECT_EQ(ask(player, "y"), "y") << "and the client may speak again";
-  EXPECT_EQ(edge.seen(door.id).connections, 2u);
+  // Where the machine is slow, a session may end before its answer comes.
+  const auto is_heard = [&](const char* text) {
+    return eventually([&] { return player.send(text) && player.read_some(1, 1000) == text; });
+  };
+  ASSERT_TRUE(is_heard("x"));
+  EXPECT_TRUE(eventually([&] { return edge.driver->snapshot().fds_used == 1; }));
+  EXPECT_EQ(edge.seen(door.id).active, 0u);
+  const std::uint64_t before = edge.seen(door.id).connections;
+  EXPECT_TRUE(is_heard("y")) << "and the client may speak again";
+  EXPECT_GT(edge.seen(door.id).connections, before);
 }
 
 TEST_F(UdpProxyTest, AFullTableForgetsWhoWasSilentForLongest) {
@@ -130,7 +129,9 @@ TEST_F(UdpProxyTest, MoreClientsInOneBurstThanTheTableHoldsHarmNobody) {
     for (const Client& player : players) (void)player.send("x");
   Client last = Client::udp(door.at);
   ASSERT_TRUE(eventually([&] { return edge.seen(door.id).connections > 50; }));
-  EXPECT_EQ(ask(last, "still there"), "still there");
+  // The first may find the socket still full of what the others said.
+  EXPECT_TRUE(eventually(
+      [&] { return last.send("still there") && last.read_some(100, 500) == "still there"; }));
 }
 
 TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
@@ -173,6 +174,78 @@ TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother
   EXPECT_EQ(ask(player)[0], 'b');
 }
 
+TEST_F(UdpProxyTest, AClientThatStaysWithItsTargetLeavesItWhenItsPortIsClosed) {
+  for (const model::ListenerAttributes& attributes :
+       {model::ListenerAttributes{.scheduler = model::Scheduler::source_ip},
+        model::ListenerAttributes{.session_seconds = 3600}}) {
+    const auto door =
+        edge_.open_door(Protocol::udp, {{open_named("a")}, {open_named("b")}}, attributes);
+    Client player = Client::udp(door.at);
+    const std::string first = ask(player).substr(0, 1);
+    rooms_.erase(first);
+    const std::string other = first == "a" ? "b" : "a";
+    EXPECT_TRUE(eventually([&] {
+      return player.send("who") && player.read_some(100, 200).substr(0, 1) == other;
+    })) << "it still goes to the one that is closed";
+    rooms_.clear();
+  }
+}
+
+TEST_F(UdpProxyTest, ADatagramThatIsTooLargeForTheTargetEndsNothing) {
+  DualEdge dual;
+  const auto door = dual.open_door(Protocol::udp, {{open_named("a")}});
+  Client player = Client::udp({"::1", door.at.port});
+  const std::string before = ask(player);
+  ASSERT_THAT(before, ::testing::StartsWith("a:"));
+  ASSERT_TRUE(player.send(random_bytes(65'520, 1))) << "IPv6 takes a little more than IPv4";
+  ASSERT_TRUE(eventually([&] { return dual.seen(door.id).dropped == 1; }));
+  EXPECT_EQ(ask(player), before) << "the same session";
+}
+
+TEST_F(UdpProxyTest, WithoutFileDescriptorsOfTheProcessTheOldestMakesRoom) {
+  Edge edge({.threads = 1});
+  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  Client first = Client::udp(door.at), second = Client::udp(door.at), third = Client::udp(door.at);
+  ASSERT_EQ(ask(first, "x"), "x");
+  ASSERT_EQ(ask(second, "x"), "x");
+  // The next number that is free, and so everything above it, is not to be had; the sessions' are.
+  const NoFiles none(static_cast<rlim_t>(Fd(::dup(0)).get()));
+  EXPECT_EQ(ask(third, "x"), "x");
+  EXPECT_EQ(ask(second, "x"), "x");
+  EXPECT_EQ(edge.seen(door.id).connections, 3u) << "the one that spoke last was kept";
+}
+
+TEST_F(UdpProxyTest, DatagramsOfManyClientsLeaveFilesForConnections) {
+  Edge edge({.threads = 2, .fd_budget = 40});
+  const auto room = edge.open_room();
+  const auto udp = edge.open_door(Protocol::udp, {{room}}),
+             tcp = edge.open_door(Protocol::tcp, {{room}});
+  for (int i = 0; i < 60; ++i) {
+    Client player = Client::udp(udp.at);
+    ASSERT_EQ(ask(player, "x"), "x");
+  }
+  EXPECT_GE(edge.seen(udp.id).active, 20u);
+  EXPECT_EQ(ask_over_tcp(tcp.at, "ahoy", kTimeoutMs).value_or(""), "ahoy");
+}
+
+TEST_F(UdpProxyTest, AThreadThatHasTakenAllSessionsGivesOthersTheirShare) {
+  constexpr std::size_t kMost = 8;
+  Edge edge({.threads = 2, .max_udp_sessions = kMost});
+  const auto room = edge.open_room();
+  // Sockets go to the threads in turns.
+  const auto one = edge.open_door(Protocol::udp, {{room}}),
+             two = edge.open_door(Protocol::udp, {{room}});
+  std::vector<Client> players;
+  for (const auto& door : {one, two}) {
+    for (std::size_t i = 0; i < kMost; ++i) {
+      players.push_back(Client::udp(door.at));
+      ASSERT_EQ(ask(players.back(), "x"), "x");
+    }
+  }
+  EXPECT_TRUE(eventually([&] { return edge.seen(one.id).active == kMost / 2; }));
+  EXPECT_EQ(edge.seen(two.id).active, kMost / 2);
+}
+
 TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 10;
   const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
@@ -186,10 +259,10 @@ TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 }
 
 TEST_F(UdpProxyTest, BothFamiliesAreCarried) {
-  DualEdge dual("127.16.9.78");
+  DualEdge dual;
   const auto door =
-      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", Edge::fresh_port()})}});
-  for (const char* vip : {"127.16.9.78", "::1"})
+      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", DualEdge::fresh_v6_port()})}});
+  for (const std::string& vip : {Edge::room_ip(), std::string("::1")})
     EXPECT_EQ(ask_over_udp({vip, door.at.port}, "ahoy", kTimeoutMs).value(), "ahoy");
 }
 

@@ -8,37 +8,12 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::Edge;
-using testing::kTimeoutMs;
-using testing::random_bytes;
-
-// A connection with both of its ends in the hands of one test.
-struct Line {
-  Client player;
-  Client room;
-};
+using namespace testing;
 
 class BulkTest : public ::testing::Test {
  protected:
-  BulkTest() : edge_({.threads = 2}) {
-    room_ = edge_.room_at();
-    listener_ = listen_tcp(room_).value();
-    door_ = edge_.open_door(Protocol::tcp, {{room_}});
-  }
-  Line connect() {
-    const MutexLock lock(mu_);
-    Client player = Client::tcp(door_.at);
-    pollfd wanted{.fd = listener_.get(), .events = POLLIN, .revents = 0};
-    (void)::poll(&wanted, 1, kTimeoutMs);
-    return {std::move(player), Client(accept_tcp(listener_))};
-  }
-
-  Edge edge_;
-  model::Target room_;
-  Fd listener_;
-  Edge::Door door_;
-  Mutex mu_;
+  Edge edge_{{.threads = 2}};
+  HeldDoor door_{edge_};
 };
 
 // Sends in pieces of odd sizes; with `lazy`, in bursts.
@@ -75,7 +50,7 @@ TEST_F(BulkTest, BothWaysAtOnceWithFastAndSlowReaders) {
     for (std::size_t i = 0; i < kLines; ++i) {
       all.emplace_back([&, i] {
         Random random(seed + i);
-        Line line = connect();
+        Line line = door_.connect();
         const std::string there = random_bytes(1 + random.below(16u << 20), seed ^ i);
         const std::string back = random_bytes(1 + random.below(16u << 20), seed ^ (i + 1000));
         const bool slow = i % 3 == 0;
@@ -97,7 +72,7 @@ TEST_F(BulkTest, BothWaysAtOnceWithFastAndSlowReaders) {
   }
   std::printf("%llu MiB\n", static_cast<unsigned long long>(carried >> 20));
   EXPECT_EQ(wrong, 0);
-  const auto seen = edge_.seen(door_.id);
+  const auto seen = door_.seen();
   EXPECT_EQ(seen.bytes_in + seen.bytes_out, carried);
 }
 
@@ -106,7 +81,7 @@ TEST_F(BulkTest, AResetInTheMiddleLeavesATrueBeginning) {
   std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
   Random random(seed);
   for (int i = 0; i < 60; ++i) {
-    Line line = connect();
+    Line line = door_.connect();
     const std::string said = random_bytes(4u << 20, seed + static_cast<std::uint64_t>(i));
     const std::size_t until = random.below(said.size());
     Client& speaker = i % 2 == 0 ? line.player : line.room;
@@ -121,7 +96,7 @@ TEST_F(BulkTest, AResetInTheMiddleLeavesATrueBeginning) {
     ASSERT_LE(heard.size(), until);
     ASSERT_TRUE(said.starts_with(heard)) << "line " << i;
   }
-  EXPECT_TRUE(testing::eventually([&] { return edge_.seen(door_.id).active == 0; }));
+  EXPECT_TRUE(eventually([&] { return door_.seen().active == 0; }));
 }
 
 TEST_F(BulkTest, ShortConnectionsInARow) {

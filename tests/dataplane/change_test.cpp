@@ -8,10 +8,7 @@ namespace berth::edge {
 namespace {
 
 using model::Protocol;
-using testing::Client;
-using testing::Edge;
-using testing::kTimeoutMs;
-using testing::random_bytes;
+using namespace testing;
 
 // Players that ask until they are told to stop.
 class Players {
@@ -47,7 +44,7 @@ TEST(Change, DrainingAndAddingLoseNoConnection) {
     const model::Target &next = rooms[i % 4], &last = rooms[(i + 3) % 4];
     ASSERT_TRUE(edge.change({.listener_id = door.id, .add = {{next, 10}, {last, 0}}}));
     const int before = players.good;
-    ASSERT_TRUE(testing::eventually([&] { return players.good > before + 2; }));
+    ASSERT_TRUE(eventually([&] { return players.good > before + 2; }));
   }
   players.stop();
   std::printf("%d connections over 300 changes\n", players.good.load());
@@ -77,7 +74,7 @@ TEST(Change, RemovingBreaksConnectionsButNeverBytes) {
   std::printf("%d connections, %d of them broken by 300 removals\n", players.good.load(),
               broken.load());
   EXPECT_EQ(players.bad, 0);
-  EXPECT_TRUE(testing::eventually([&] { return edge.seen(door.id).active == 0; }));
+  EXPECT_TRUE(eventually([&] { return edge.seen(door.id).active == 0; }));
 }
 
 TEST(Change, DatagramsGoWhereTheyShouldWhileTargetsChange) {
@@ -105,7 +102,7 @@ TEST(Change, DatagramsGoWhereTheyShouldWhileTargetsChange) {
     const model::Target &next = rooms[i % 4], &last = rooms[(i + 3) % 4];
     ASSERT_TRUE(edge.change({.listener_id = door.id, .add = {{next}}, .remove = {last}}));
   }
-  ASSERT_TRUE(testing::eventually([&] { return players.good > 50; }));
+  ASSERT_TRUE(eventually([&] { return players.good > 50; }));
   players.stop();
   std::printf("%d players, %d lost a datagram\n", players.good.load(), lost.load());
   EXPECT_EQ(players.bad, 0);
@@ -113,12 +110,13 @@ TEST(Change, DatagramsGoWhereTheyShouldWhileTargetsChange) {
 
 TEST(Change, ThousandsOfListenersInOneProcess) {
   constexpr std::size_t kListeners = 3000;  // of each protocol
+  constexpr model::Port kFirst = 21'000;    // below those that the system hands out by itself
   Edge edge({.threads = 2});
   const auto room = edge.open_room();
   std::vector<model::ListenerSpec> specs;
   for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
     for (std::size_t i = 0; i < kListeners; ++i) {
-      const auto port = static_cast<model::Port>(40'000 + i);
+      const auto port = static_cast<model::Port>(kFirst + i);
       specs.push_back(
           {.protocol = protocol, .ports = {port, port}, .name = fmt::format("room-{}", i)});
     }
@@ -138,18 +136,18 @@ TEST(Change, ThousandsOfListenersInOneProcess) {
 
   const std::string vip = edge.vip();
   for (std::size_t i = 0; i < kListeners; i += 7) {
-    const model::Target at{vip, static_cast<model::Port>(40'000 + i)};
+    const model::Target at{vip, static_cast<model::Port>(kFirst + i)};
     ASSERT_EQ(ask_over_tcp(at, "ahoy", kTimeoutMs).value(), "ahoy");
     ASSERT_EQ(ask_over_udp(at, "ahoy", kTimeoutMs).value(), "ahoy");
   }
   for (const auto& removed : edge.driver->remove(edge.context, edge.lb, ids)) ASSERT_TRUE(removed);
-  EXPECT_TRUE(testing::eventually([&] { return edge.driver->snapshot().fds_used == 0; }));
+  EXPECT_TRUE(eventually([&] { return edge.driver->snapshot().fds_used == 0; }));
 }
 
 TEST(Change, AWideRangeReachesEachOfItsPorts) {
   constexpr model::Port kPorts = 500;
   Edge edge({.threads = 2});
-  const model::Target first{Edge::room_ip(), 40'000};
+  const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
   for (model::Port n = 0; n < kPorts; ++n)
     edge.open_room_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}:", n));
   const auto tcp = edge.open_door(Protocol::tcp, {{first}}, {}, kPorts);
