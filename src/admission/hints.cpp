@@ -1,7 +1,7 @@
 #include "admission/hints.h"
 
 #include "admission/pod_patch.h"
-#include "api/pod_ports.h"
+#include "admission/port_wishes.h"
 
 namespace berth::admission {
 namespace {
@@ -10,19 +10,14 @@ using kube::AdmissionAnswer;
 using kube::AdmissionRequest;
 using wire::Value;
 
-// A Pod, or a template of one.
-bool asks(const Value& pod) {
-  return has_annotation(pod, api::kPortPoolsAnnotation) &&
-         annotation_of(pod, api::kPortPoolsAnnotation) != "false";
-}
-
 const Value* template_of(const Value& workload) { return wire::find(workload, "/spec/template"); }
 
 }  // namespace
 
 AdmissionAnswer hint_template(const AdmissionRequest& request) {
   const Value* const pods = template_of(request.object);
-  if (!pods || !asks(request.object) || has_annotation(*pods, api::kPortPoolsAnnotation)) return {};
+  if (!pods || !asks_for_ports(request.object) || has_annotation(*pods, api::kPortPoolsAnnotation))
+    return {};
   return {.warnings = {fmt::format(
               "annotation {} of {} is not in its template: its Pods get no ports; put it, and "
               "ports.portpools..., into spec.template.metadata.annotations",
@@ -31,7 +26,7 @@ AdmissionAnswer hint_template(const AdmissionRequest& request) {
 
 AdmissionAnswer hint_namespace(const AdmissionRequest& request) {
   const Value* const pods = template_of(request.object);
-  if (!asks(pods ? *pods : request.object)) return {};
+  if (!asks_for_ports(pods ? *pods : request.object)) return {};
   return {.warnings = {fmt::format(
               "{} asks for ports of a pool, and namespace {} has no label {}=true: no ports are "
               "given; kubectl label namespace {} {}=true",

@@ -137,10 +137,8 @@ void add_entries(const PortWish& wish, const claims::TakenSlot& slot,
 }  // namespace
 
 Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionRequest& request) {
-  const bool asked = has_annotation(request.object, api::kPortPoolsAnnotation) &&
-                     annotation_of(request.object, api::kPortPoolsAnnotation) != "false";
-  if (request.operation != "CREATE" || !request.subresource.empty() || !asked)
-    return AdmissionAnswer{};
+  const bool comes = request.operation == "CREATE" && request.subresource.empty();
+  if (!comes || !asks_for_ports(request.object)) return AdmissionAnswer{};
   const Result<PortWishes> wishes = wishes_of(request);
   if (!wishes) return fail(wishes.error());
   const Result<bool> again = was_answered_just_now(context, request, *wishes);

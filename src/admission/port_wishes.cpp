@@ -212,6 +212,11 @@ std::vector<claims::SlotRequest> PortWishes::slots() const {
   return out;
 }
 
+bool asks_for_ports(const Value& pod) {
+  return has_annotation(pod, api::kPortPoolsAnnotation) &&
+         annotation_of(pod, api::kPortPoolsAnnotation) != "false";
+}
+
 Result<PortWishes> wishes_of(const kube::AdmissionRequest& request) {
   Result<PortWishes> wishes = read(request.object, request.ns);
   if (!wishes) return fail(std::move(wishes.error()).about(request.describe()));

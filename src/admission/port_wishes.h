@@ -27,6 +27,9 @@ struct PortWishes {
   std::vector<claims::SlotRequest> slots() const;
 };
 
+// Whether a Pod, or a template of one, asks for ports of a pool.
+bool asks_for_ports(const wire::Value& pod);
+
 // Errors name the Pod, the annotation, what was found and what is allowed.
 Result<PortWishes> wishes_of(const kube::AdmissionRequest& request);
 

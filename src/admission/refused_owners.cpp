@@ -3,6 +3,9 @@
 #include <array>
 #include <boost/json.hpp>
 
+#include "admission/short_workload.h"
+#include "api/pod_ports.h"
+
 namespace berth::admission {
 namespace {
 
@@ -16,6 +19,11 @@ constexpr std::size_t kMaxWaiting = 1000;
 constexpr std::size_t kTouchedAtOnce = 8;
 // The controller must see that the port is there: a moment after it is.
 constexpr Duration kMoment = std::chrono::milliseconds{50};
+// In a rolling update the replica before us ends after we have started, and may refuse until then:
+// by now it has ended.
+constexpr Duration kSecondLook = std::chrono::minutes{1};
+// Workloads of one namespace that are in memory at once; they come with their templates.
+constexpr std::size_t kPage = 200;
 
 // Workloads whose controllers create Pods and back off.
 const std::array<kube::ResourceType, 3>& kinds() {
@@ -36,12 +44,16 @@ const kube::ResourceType* find_kind(std::string_view api_version, std::string_vi
 
 }  // namespace
 
-RefusedOwners::RefusedOwners(Tasks& tasks, kube::Client& client, metrics::Registry* registry)
+RefusedOwners::RefusedOwners(Tasks& tasks, kube::Client& client, const claims::SlotIndex& slots,
+                             metrics::Registry* registry)
     : tasks_(tasks),
       client_(client),
+      slots_(slots),
       controller_(tasks,
                   {.name = "refused-owners", .registry = registry, .needs_leadership = false},
-                  [this](const Context& c, const ObjectKey& k) { return touch(c, k); }) {}
+                  [this](const Context& c, const ObjectKey& k) { return work(c, k); }) {
+  look_for_forgotten();
+}
 
 void RefusedOwners::note(const Value& pod, const std::string& ns,
                          const std::vector<ObjectKey>& pools) {
@@ -50,26 +62,81 @@ void RefusedOwners::note(const Value& pod, const std::string& ns,
     if (!wire::bool_at(owner, "/controller").value_or(false)) continue;
     const std::string_view kind = wire::string_at(owner, "/kind");
     if (!find_kind(wire::string_at(owner, "/apiVersion"), kind)) continue;
-    const ObjectKey key{ns, fmt::format("{}/{}", kind, wire::string_at(owner, "/name"))};
-    const MutexLock lock(mu_);
-    for (const ObjectKey& pool : pools)
-      if (waiting_[pool].size() < kMaxWaiting) waiting_[pool].insert(key);
+    remember({ns, fmt::format("{}/{}", kind, wire::string_at(owner, "/name"))}, pools);
   }
 }
 
-void RefusedOwners::on_room(const ObjectKey& pool) {
+void RefusedOwners::remember(const ObjectKey& owner, const std::vector<ObjectKey>& pools) {
+  const MutexLock lock(mu_);
+  for (const ObjectKey& pool : pools)
+    if (waiting_[pool].size() < kMaxWaiting) waiting_[pool].insert(owner);
+}
+
+void RefusedOwners::on_room(const ObjectKey& pool, std::size_t ports) {
   std::vector<ObjectKey> next;
   {
     const MutexLock lock(mu_);
     const auto it = waiting_.find(pool);
     if (it == waiting_.end()) return;
-    while (!it->second.empty() && next.size() < kTouchedAtOnce) {
+    while (!it->second.empty() && next.size() < ports * kTouchedAtOnce) {
       next.push_back(*it->second.begin());
       it->second.erase(it->second.begin());
     }
     if (it->second.empty()) waiting_.erase(it);
   }
   for (const ObjectKey& owner : next) controller_.queue().add_after(owner, kMoment);
+}
+
+void RefusedOwners::look_for_forgotten() { controller_.queue().add({}, kube::Priority::low); }
+
+Result<kube::Requeue> RefusedOwners::work(const Context& context, const ObjectKey& key) {
+  if (key.ns.empty()) return list_namespaces(context);
+  return key.name.empty() ? look_into(context, key.ns) : touch(context, key);
+}
+
+Result<kube::Requeue> RefusedOwners::list_namespaces(const Context& context) {
+  const Result<kube::ListPage> all =
+      client_.list_all(context, kube::types::kNamespace,
+                       {.label_selector = fmt::format("{}=true", api::kInjectLabel)});
+  if (!all) return fail(all.error());
+  for (const Value& ns : all->items)
+    controller_.queue().add({std::string(wire::string_at(ns, "/metadata/name")), ""},
+                            kube::Priority::low);
+  const bool again = !std::exchange(has_looked_, true);
+  return again ? kube::Requeue{.after = kSecondLook} : kube::Requeue{};
+}
+
+Result<kube::Requeue> RefusedOwners::look_into(const Context& context, const std::string& ns) {
+  std::set<ObjectKey> pools;
+  for (const kube::ResourceType& type : kinds())
+    if (Result<> looked = look_at(context, type, ns, pools); !looked) return pass(looked);
+  // Room that came before they were remembered woke nobody.
+  for (const ObjectKey& pool : pools) {
+    std::size_t free = 0;
+    for (const claims::ItemUsage& item : slots_.usage_of(pool)) free += item.usage.free;
+    if (free > 0) on_room(pool, free);
+  }
+  return kube::Requeue{};
+}
+
+Result<> RefusedOwners::look_at(const Context& context, const kube::ResourceType& type,
+                                const std::string& ns, std::set<ObjectKey>& pools) {
+  kube::ListOptions options{.ns = ns, .limit = kPage};
+  do {
+    const Result<kube::ListPage> page = client_.list(context, type, options);
+    // A cluster need not have every kind.
+    if (!page && page.error().code == Code::unsupported) return {};
+    if (!page) return fail(page.error());
+    for (const Value& workload : page->items) {
+      const std::vector<ObjectKey> awaited = pools_awaited(workload);
+      if (awaited.empty()) continue;
+      const std::string_view name = wire::string_at(workload, "/metadata/name");
+      remember({ns, fmt::format("{}/{}", type.kind, name)}, awaited);
+      pools.insert(awaited.begin(), awaited.end());
+    }
+    options.continue_token = page->continue_token;
+  } while (!options.continue_token.empty());
+  return {};
 }
 
 Result<kube::Requeue> RefusedOwners::touch(const Context& context, const ObjectKey& key) {

@@ -1,8 +1,9 @@
 // Remembers the workloads whose Pods were refused because a pool was full, and touches them when it
 // has room: their controllers would wait for up to 1,000 seconds by themselves.
 //
-// Each replica remembers its own refusals; one that restarts forgets them, and the workloads come
-// by their own clock. Thread-safe; owned by the composition root and run by the Manager.
+// Each replica remembers its own refusals. What replicas before it forgot when they ended, it reads
+// from the cluster: workloads that ask for ports and have fewer Pods than they want. Thread-safe;
+// owned by the composition root and run by the Manager.
 #pragma once
 
 #include <map>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "claims/slot_index.h"
 #include "kube/client/client.h"
 #include "kube/runtime/controller.h"
 #include "kube/runtime/manager.h"
@@ -22,25 +24,37 @@ inline constexpr std::string_view kRetryAnnotation = "berth.dev/retry";
 
 class RefusedOwners {
  public:
-  RefusedOwners(Tasks& tasks, kube::Client& client, metrics::Registry* registry);
+  RefusedOwners(Tasks& tasks, kube::Client& client, const claims::SlotIndex& slots,
+                metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
   // The Pod's controller, if it is of a kind that waits; others are passed over.
   void note(const wire::Value& pod, const std::string& ns,
             const std::vector<kube::ObjectKey>& pools);
-  // A port of the pool can be had again.
-  void on_room(const kube::ObjectKey& pool);
+  // Ports of the pool can be had again.
+  void on_room(const kube::ObjectKey& pool, std::size_t ports = 1);
+  // A replica has ended that may have remembered some. Every one looks when it starts.
+  void look_for_forgotten();
 
  private:
+  Result<kube::Requeue> work(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> list_namespaces(const Context& context);
+  Result<kube::Requeue> look_into(const Context& context, const std::string& ns);
+  Result<> look_at(const Context& context, const kube::ResourceType& type, const std::string& ns,
+                   std::set<kube::ObjectKey>& pools);
+  void remember(const kube::ObjectKey& owner, const std::vector<kube::ObjectKey>& pools);
   Result<kube::Requeue> touch(const Context& context, const kube::ObjectKey& key);
 
   Tasks& tasks_;
   kube::Client& client_;
+  const claims::SlotIndex& slots_;
   Mutex mu_;
   // By pool: the owners that wait for it, as queue keys ("namespace", "Kind/name").
   std::map<kube::ObjectKey, std::set<kube::ObjectKey>> waiting_ GUARDED_BY(mu_);
+  // Owners to touch, as above; ("namespace", "") to be looked into; ("", "") for all namespaces.
   kube::Controller controller_;
+  bool has_looked_ = false;  // of the only worker
 };
 
 }  // namespace berth::admission

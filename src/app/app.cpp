@@ -85,7 +85,7 @@ struct App::Parts {
                 {.lowest_first = [this] { return manager.leading(); },
                  .defaults = config.load_balancers}),
         grantor(client, balancers.store()),
-        refused(tasks, client, &registry),
+        refused(tasks, client, slots, &registry),
         pod_ports(
             claimer, courtesy, pools.store(), [this] { return tokens.next(); },
             [this](const wire::Value& pod, const std::string& ns,
@@ -149,6 +149,10 @@ struct App::Parts {
     add_routes();
     add_health();
     add_to_manager();
+    manager.on_lead([this](const Context&) -> Result<> {
+      refused.look_for_forgotten();  // the leader before us may be gone for good
+      return {};
+    });
     if (config.elect_leader) manager.lead_with(elector);
   }
 

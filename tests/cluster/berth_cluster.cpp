@@ -153,6 +153,14 @@ void BerthCluster::replace_leader() {
   start_replica();
 }
 
+void BerthCluster::replace_all() {
+  const std::size_t before = replicas_.size();
+  for (std::size_t i = 0; i < before; ++i)
+    if (runs(i)) kill_replica(i);
+  for (std::size_t i = 0; i < options_.replicas; ++i) start_replica();
+  (void)wait_for_leader();
+}
+
 void BerthCluster::tend() {
   for (std::size_t i = 0; i < replicas_.size(); ++i) {
     if (replicas_[i].given_up || replicas_[i].process.running()) continue;

@@ -62,6 +62,8 @@ class BerthCluster {
   std::size_t wait_for_leader();
   // Kills the leader and starts another replica in its place.
   void replace_leader();
+  // The same with all of them at once: what they remembered is gone.
+  void replace_all();
   // Starts another replica for each that ended by itself, as one that loses its lease does: a
   // Deployment would, too.
   void tend();

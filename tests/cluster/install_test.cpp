@@ -135,6 +135,45 @@ spec:
     must(kubectl({"delete", "portpool", "halls", "-n", "games", "--wait=false"}));
   }
 
+  // A controller that did not see the refusal finds who waits, and touches them.
+  void check_refused_workload(std::optional<testing::Process>& controller) {
+    must(kubectl({"apply", "-f", "-"}, R"(apiVersion: apps/v1
+kind: ReplicaSet
+metadata: {name: late, namespace: games}
+spec:
+  selector: {matchLabels: {app: late}}
+  template:
+    metadata:
+      labels: {app: late}
+      annotations:
+        portpools.networkextension.bkbcs.tencent.com: "true"
+        ports.portpools.networkextension.bkbcs.tencent.com: late TCP 8000
+    spec: {containers: [{name: room, image: "room:1", ports: [{containerPort: 8000}]}]}
+)"));
+    ASSERT_TRUE(testing::eventually(kPatience, [&] {
+      return kubectl({"get", "events", "-n", "games"})
+                 .out.find("there is no PortPool games/late") != std::string::npos;
+    })) << controller_log();
+    controller->stop(30s);
+    controller = start_controller();
+    const std::string pool = R"(apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: late, namespace: games}
+spec: {poolItems: [{itemName: item1, loadBalancerIDs: [lb-late], startPort: 32000, endPort: 32001}]}
+)";
+    ASSERT_TRUE(testing::eventually(kPatience, [&] {
+      return kubectl({"apply", "-f", "-"}, pool).ok();
+    })) << controller_log();
+    EXPECT_TRUE(testing::eventually(kPatience, [&] {
+      return kubectl({"get", "replicaset", "late", "-n", "games", "-o", "yaml"})
+                 .out.find("berth.dev/retry") != std::string::npos;
+    })) << controller_log();
+    must(kubectl({"delete", "replicaset", "late", "-n", "games"}));
+    ASSERT_TRUE(testing::eventually(kPatience, [&] {
+      return kubectl({"delete", "portpool", "late", "-n", "games"}).ok();
+    })) << controller_log();
+  }
+
   // Everything of ours that is left, as kubectl names it.
   std::string left_behind() const {
     std::string out;
@@ -180,6 +219,7 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   })) << controller_log();
   create_room();
   check_schema();
+  check_refused_workload(controller);
   EXPECT_THAT(controller_log(), Not(HasSubstr("forbidden")));
   // As a controller that dies at the wrong moment leaves them.
   must(kubectl(

@@ -26,23 +26,25 @@ class PortPools : public OnBerthCluster {
  protected:
   static void SetUpTestSuite() {
     start_cluster({});
-    if (cluster_) fill_a_pool();
+    if (!cluster_) return;
+    for (const char* ns : {"full", "forgotten"}) fill_a_pool(cluster_->make_namespace(ns));
   }
 
   // Workloads that are refused from the beginning: by the time of their test, their controllers
   // wait long between two attempts.
-  static void fill_a_pool() {
-    const std::string ns = cluster_->make_namespace("full");
-    (void)make_pool(*cluster_, pool(ns, "rooms", {full_item(2)}));
-    (void)cluster_->create(workload(full_holder()));
+  static void fill_a_pool(const std::string& ns) {
+    (void)make_pool(*cluster_, pool(ns, "rooms", {full_item(ns, 2)}));
+    (void)cluster_->create(workload(full_holder(ns)));
     (void)settle(*cluster_, ns, 2);
     (void)cluster_->create(workload({.ns = ns, .name = "set", .replicas = 1}));
     (void)cluster_->create(
         workload({.kind = "Deployment", .ns = ns, .name = "deployment", .replicas = 1}));
   }
-  static RoomsSpec full_holder() { return {.ns = "full", .name = "holder", .replicas = 2}; }
-  static PoolItem full_item(int ports) {
-    return {.load_balancers = {load_balancer_id("full")}, .end = 30000 + ports};
+  static RoomsSpec full_holder(const std::string& ns) {
+    return {.ns = ns, .name = "holder", .replicas = 2};
+  }
+  static PoolItem full_item(const std::string& ns, int ports) {
+    return {.load_balancers = {load_balancer_id(ns)}, .end = 30000 + ports};
   }
   static bool has_rooms(const std::string& ns, std::size_t count) {
     return rooms(*cluster_, ns).size() == count;
@@ -214,7 +216,7 @@ TEST_F(PortPools, OfTwoPoolsWithTheSamePortsTheLoserNamesTheWinner) {
 
 TEST_F(PortPools, RefusedWorkloadsGetTheirPodsWhenThePoolHasRoom) {
   ASSERT_TRUE(has_rooms("full", 2)) << "a full pool gave more than it has";
-  ASSERT_EQ(error_of(set_items(*cluster_, "full", "rooms", {full_item(4)})), "no error");
+  ASSERT_EQ(error_of(set_items(*cluster_, "full", "rooms", {full_item("full", 4)})), "no error");
   EXPECT_TRUE(eventually(kAtOnce, [&] { return has_rooms("full", 4); }))
       << "not at once after the range grew: " << rooms(*cluster_, "full").size();
   EXPECT_EQ(settle(*cluster_, "full", 4), "");
@@ -230,7 +232,7 @@ TEST_F(PortPools, RefusedWorkloadsGetTheirPodsWhenThePoolHasRoom) {
         refused.emplace(wire::string_at(event, "/involvedObject/kind"));
     return refused.size() == 2;
   }));
-  ASSERT_TRUE(scale(*cluster_, full_holder(), 0));
+  ASSERT_TRUE(scale(*cluster_, full_holder("full"), 0));
   EXPECT_TRUE(eventually(kAtOnce,
                          [&] {
                            const std::vector<Room> all = rooms(*cluster_, "full");
@@ -241,6 +243,17 @@ TEST_F(PortPools, RefusedWorkloadsGetTheirPodsWhenThePoolHasRoom) {
                          }))
       << "not at once after ports became free: " << rooms(*cluster_, "full").size();
   EXPECT_EQ(settle(*cluster_, "full", 4), "");
+}
+
+TEST_F(PortPools, RefusedWorkloadsAreNotForgottenWithTheReplicasThatRefusedThem) {
+  const std::string ns = "forgotten";
+  ASSERT_TRUE(has_rooms(ns, 2)) << "a full pool gave more than it has";
+  cluster_->replace_all();
+  ASSERT_TRUE(eventually(30s, [&] { return cluster_->serves(); }));
+  ASSERT_EQ(error_of(set_items(*cluster_, ns, "rooms", {full_item(ns, 4)})), "no error");
+  EXPECT_TRUE(eventually(kAtOnce, [&] { return has_rooms(ns, 4); }))
+      << "not at once after the range grew: " << rooms(*cluster_, ns).size();
+  EXPECT_EQ(settle(*cluster_, ns, 4), "");
 }
 
 // One port, several, and both protocols on one port: names that keep them, and one that does not.

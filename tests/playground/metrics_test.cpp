@@ -132,18 +132,6 @@ TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {
 
 constexpr std::string_view kCheckedRooms = R"(
 apiVersion: v1
-kind: Namespace
-metadata: {name: games, labels: {bcs-ingress-controller-inject: "true"}}
----
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortPool
-metadata: {name: checked, namespace: games}
-spec:
-  listenerAttribute:
-    healthCheck: {enabled: true, intervalTime: 1, timeout: 1, healthNum: 1, unHealthNum: 1}
-  poolItems: [{itemName: item1, loadBalancerIDs: [lb-7], startPort: 31000, endPort: 31005}]
----
-apiVersion: v1
 kind: Pod
 metadata:
   name: well
@@ -167,6 +155,10 @@ spec:
 )";
 
 TEST_F(Metrics, TheHealthOfTargetsIsShownWhileTheyAreThere) {
+  make_namespace("games");
+  create(pool_yaml("games", "checked", R"({listenerAttribute: {healthCheck:
+      {enabled: true, intervalTime: 1, timeout: 1, healthNum: 1, unHealthNum: 1}},
+    poolItems: [{itemName: item1, loadBalancerIDs: [lb-7], startPort: 31000, endPort: 31005}]})"));
   create(kCheckedRooms);
   room_is_ready("games/well");
   room_is_ready("games/deaf");

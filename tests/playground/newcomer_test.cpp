@@ -40,14 +40,8 @@ TEST_F(Report, AFullPoolAndWhoIsRefusedAreAProblem) {
 TEST_F(Report, APoolThatIsNotReadyIsAProblemFromItsFirstMoment) {
   create(example("first-room.yaml"));
   room_is_ready("games/room-0");
-  create(R"(
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortPool
-metadata: {name: rival, namespace: games}
-spec:
-  poolItems:
-  - {itemName: item1, loadBalancerIDs: ["edge:demo"], protocol: TCP, startPort: 30005, endPort: 30015}
-)");
+  create(pool_yaml("games", "rival", R"({poolItems: [{itemName: item1, protocol: TCP,
+      loadBalancerIDs: ["edge:demo"], startPort: 30005, endPort: 30015}]})"));
   EXPECT_TRUE(eventually([&] {
     return to_text(status()).find("are granted to PortPool games/rooms") != std::string::npos;
   })) << to_text(status());
@@ -82,21 +76,10 @@ spec: {holderIdentity: ghost, leaseDurationSeconds: 15, renewTime: "2020-01-02T0
               HasSubstr("no controller leads: lease kube-system/berth is not there"));
 }
 
-constexpr std::string_view kKeeping = R"(
-apiVersion: v1
-kind: Namespace
-metadata: {name: keep, labels: {bcs-ingress-controller-inject: "true"}}
----
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortPool
-metadata: {name: few, namespace: keep}
-spec:
-  poolItems:
-  - {itemName: item1, loadBalancerIDs: ["edge:keep"], protocol: TCP, startPort: 30000, endPort: 30002}
-)";
-
 TEST_F(Report, PortsThatAreKeptAreNotSaidToBeHeldByPods) {
-  create(kKeeping);
+  make_namespace("keep");
+  create(pool_yaml("keep", "few", R"({poolItems: [{itemName: item1, protocol: TCP,
+      loadBalancerIDs: ["edge:keep"], startPort: 30000, endPort: 30002}]})"));
   ASSERT_TRUE(pool_is_ready("keep", "few"));
   create(workload(
       "StatefulSet", "keep", "",

@@ -11,34 +11,19 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::string_view kRooms = R"(
-apiVersion: v1
-kind: Namespace
-metadata: {name: games, labels: {bcs-ingress-controller-inject: "true"}}
----
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortPool
-metadata: {name: rooms, namespace: games}
-spec:
-  poolItems:
-  - {itemName: item1, loadBalancerIDs: [lb-1], startPort: 31000, endPort: 31003}
-  - {itemName: tcponly, loadBalancerIDs: [lb-1], protocol: TCP, startPort: 32000, endPort: 32001}
-)";
-
 class Refusals : public World {
  protected:
   void SetUp() override {
     World::SetUp();
-    create(kRooms);
+    make_namespace("games");
+    create(pool_yaml("games", "rooms", R"({poolItems: [
+        {itemName: item1, loadBalancerIDs: [lb-1], startPort: 31000, endPort: 31003},
+        {itemName: tcponly, loadBalancerIDs: [lb-1], protocol: TCP, startPort: 32000,
+         endPort: 32001}]})"));
     ASSERT_TRUE(pool_is_ready("games", "rooms"));
   }
 
-  static std::string pool(const std::string& spec) {
-    return fmt::format(
-        "apiVersion: networkextension.bkbcs.tencent.com/v1\nkind: PortPool\n"
-        "metadata: {{name: wrong, namespace: games}}\nspec: {}\n",
-        spec);
-  }
+  static std::string pool(const std::string& spec) { return pool_yaml("games", "wrong", spec); }
   static std::string pod(const std::string& ports, const std::string& keep = "0s") {
     return fmt::format(R"(
 apiVersion: v1

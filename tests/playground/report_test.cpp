@@ -119,17 +119,7 @@ TEST_F(Report, WhyAWorkloadHasNoPodsIsNamed) {
   EXPECT_THAT(last(report::explain(view)), HasSubstr("there is no PortPool games/rooms"));
 }
 
-constexpr std::string_view kLowPool = R"(
-apiVersion: v1
-kind: Namespace
-metadata: {name: web, labels: {bcs-ingress-controller-inject: "true"}}
----
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortPool
-metadata: {name: low, namespace: web}
-spec:
-  poolItems: [{itemName: item1, loadBalancerIDs: ["edge:web"], startPort: 80, endPort: 81}]
----
+constexpr std::string_view kSite = R"(
 apiVersion: v1
 kind: Pod
 metadata:
@@ -146,7 +136,10 @@ spec:
 // As in a process without the right to open ports below 1024.
 TEST_F(Report, ALowPortIsReachedWhereEverybodyIsToldThatItIsOpen) {
   start({.low_ports = edge::LowPorts{.limit = 1024, .offset = 61'000}});
-  create(kLowPool);
+  make_namespace("web");
+  create(pool_yaml("web", "low", R"({poolItems: [
+      {itemName: item1, loadBalancerIDs: ["edge:web"], startPort: 80, endPort: 81}]})"));
+  create(kSite);
   const auto room = play_->wait_for_room(context_.within(60s), "web/site");
   ASSERT_TRUE(room) << room.error().to_string();
 

@@ -22,6 +22,18 @@ namespace berth {
 
 using namespace std::chrono_literals;
 
+// A PortPool; its spec in YAML's one-line form.
+inline std::string pool_yaml(const std::string& ns, const std::string& name,
+                             const std::string& spec) {
+  return fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {{name: {}, namespace: {}}}
+spec: {}
+)",
+                     name, ns, spec);
+}
+
 class World : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -49,6 +61,15 @@ class World : public ::testing::Test {
   void create(std::string_view yaml) {
     const Result<> made = play_->create(context_.within(20s), yaml);
     EXPECT_TRUE(made) << made.error().to_string();
+  }
+  // Its Pods may use port pools.
+  void make_namespace(const std::string& name) {
+    create(fmt::format(R"(
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {}, labels: {{bcs-ingress-controller-inject: "true"}}}}
+)",
+                       name));
   }
   // The refusal; empty when it was let in.
   std::string refused(std::string_view yaml) {

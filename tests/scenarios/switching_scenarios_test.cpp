@@ -40,24 +40,6 @@ metadata:
 spec: {loadbalancerID: "edge:old", port: 30001, protocol: TCP}
 status: {status: Synced, listenerID: lbl-2}
 ---
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortBinding
-metadata:
-  name: lobby-0
-  namespace: games
-  finalizers: [ingresscontroller.bkbcs.tencent.com]
-  labels: {portpool.lobby.games: item1, type.portbinding.bkbcs.tencent.com: Pod}
-spec: {}
----
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: PortBinding
-metadata:
-  name: node-1
-  namespace: games
-  finalizers: [ingresscontroller.bkbcs.tencent.com]
-  labels: {portpool.lobby.games: item1, type.portbinding.bkbcs.tencent.com: Node}
-spec: {}
----
 apiVersion: v1
 kind: Pod
 metadata:
@@ -81,14 +63,32 @@ spec:
     - {itemName: item1, loadBalancerIDs: ["edge:old"], protocol: TCP, startPort: 30000, endPort: 30003}
 )";
 
+// What it wrote of a Pod or a Node.
+std::string old_binding(std::string_view name, std::string_view kind) {
+  return fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortBinding
+metadata:
+  name: {}
+  namespace: games
+  finalizers: [ingresscontroller.bkbcs.tencent.com]
+  labels: {{portpool.lobby.games: item1, type.portbinding.bkbcs.tencent.com: {}}}
+spec: {{}}
+)",
+                     name, kind);
+}
+
 const std::string kOurs = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games";
 
 class SwitchingTest : public ::testing::Test {
  protected:
   void open() {
     ASSERT_TRUE(house_.open());
-    const Result<> made = house_.cluster().create_all(kOldInstallation);
-    ASSERT_TRUE(made) << made.error().to_string();
+    for (const std::string& yaml : {old_binding("lobby-0", "Pod"), old_binding("node-1", "Node"),
+                                    std::string(kOldInstallation)}) {
+      const Result<> made = house_.cluster().create_all(yaml);
+      ASSERT_TRUE(made) << made.error().to_string();
+    }
   }
   std::string at(const std::string& path, std::string_view pointer) {
     const Result<Value> found = house_.cluster().ask("GET", path);

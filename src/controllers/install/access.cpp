@@ -64,9 +64,10 @@ Array cluster_rules() {
   rules.push_back(rule("", texts({"namespaces"}), texts({"get", "list", "watch"})));
   rules.push_back(rule("", texts({"events"}), texts({"create", "patch"})));
   // Owners of Pods that were refused are touched when there are free ports again: their controllers
-  // try at once then.
-  rules.push_back(rule("apps", texts({"replicasets", "statefulsets"}), texts({"get", "patch"})));
-  rules.push_back(rule("tkex.tencent.com", texts({"gamestatefulsets"}), texts({"get", "patch"})));
+  // try at once then. A replica that starts finds them by what they lack.
+  const Array find_and_touch = texts({"get", "list", "patch"});
+  rules.push_back(rule("apps", texts({"replicasets", "statefulsets"}), find_and_touch));
+  rules.push_back(rule("tkex.tencent.com", texts({"gamestatefulsets"}), find_and_touch));
   add_our_kinds(rules);
   add_installed(rules);
   return rules;

@@ -54,11 +54,7 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
       claimer_(claimer),
       events_(events),
       options_(std::move(options)),
-      controller_(tasks,
-                  {.name = "portbinding",
-                   .workers = kWorkers,
-                   .registry = registry,
-                   .on_error = count_failures(registry, "portbinding")},
+      controller_(tasks, counting_failures("portbinding", kWorkers, registry),
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch();
 }

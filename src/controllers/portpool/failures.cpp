@@ -2,10 +2,11 @@
 
 namespace berth::controllers::portpool {
 
-std::function<void(const kube::ObjectKey& key, const Error& error)> count_failures(
-    metrics::Registry* registry, std::string object) {
-  if (!registry) return {};
-  return [registry, object = std::move(object)](const kube::ObjectKey& key, const Error& error) {
+kube::ControllerOptions counting_failures(const std::string& object, int workers,
+                                          metrics::Registry* registry) {
+  kube::ControllerOptions options{.name = object, .workers = workers, .registry = registry};
+  if (!registry) return options;
+  options.on_error = [registry, object](const kube::ObjectKey& key, const Error& error) {
     const bool users_fault = error.code == Code::invalid;
     registry
         ->counter("bkbcs_ingressctrl_failed_counter", "Reconciles that failed.",
@@ -15,6 +16,7 @@ std::function<void(const kube::ObjectKey& key, const Error& error)> count_failur
                    {"name", key.name}})
         .increment();
   };
+  return options;
 }
 
 }  // namespace berth::controllers::portpool

@@ -67,11 +67,7 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
       courtesy_(courtesy),
       events_(events),
       defaults_(std::move(defaults)),
-      controller_(tasks,
-                  {.name = "portpool",
-                   .workers = kWorkers,
-                   .registry = registry,
-                   .on_error = count_failures(registry, "portpool")},
+      controller_(tasks, counting_failures("portpool", kWorkers, registry),
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   watch(controller_.queue());
 }

@@ -1,0 +1,57 @@
+#include "admission/short_workload.h"
+
+#include <gmock/gmock.h>
+
+#include <boost/json.hpp>
+
+namespace berth::admission {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Wants three Pods with ports of two pools, and has two of them.
+constexpr std::string_view kShort = R"({
+  "metadata": {"name": "lobby", "namespace": "games"},
+  "spec": {"replicas": 3, "template": {"metadata": {"annotations": {
+    "portpools.networkextension.bkbcs.tencent.com": "true",
+    "ports.portpools.networkextension.bkbcs.tencent.com":
+      "rooms TCP 8000;halls.shared TCP 8001;rooms UDP 8000"}}}},
+  "status": {"replicas": 2}})";
+
+std::vector<std::string> awaited_with(std::string_view pointer, wire::Value value) {
+  wire::Value workload = wire::parse_json(kShort).value();
+  EXPECT_TRUE(pointer.empty() || wire::set_at(workload, pointer, std::move(value)));
+  std::vector<std::string> names;
+  for (const kube::ObjectKey& pool : pools_awaited(workload)) names.push_back(pool.to_string());
+  return names;
+}
+
+TEST(ShortWorkload, WaitsForEachPoolThatItsTemplateNames) {
+  EXPECT_THAT(awaited_with("", nullptr), ElementsAre("games/rooms", "shared/halls"));
+}
+
+TEST(ShortWorkload, OneThatNobodyHasLookedAtHasNoPods) {
+  EXPECT_THAT(awaited_with("/status", wire::Object{}), ElementsAre("games/rooms", "shared/halls"));
+}
+
+TEST(ShortWorkload, OneThatHasItsPodsWaitsForNothing) {
+  EXPECT_THAT(awaited_with("/status/replicas", 3), IsEmpty());
+  EXPECT_THAT(awaited_with("/spec/replicas", 0), IsEmpty());
+}
+
+TEST(ShortWorkload, OneThatIsGoingAwayWaitsForNothing) {
+  EXPECT_THAT(awaited_with("/metadata/deletionTimestamp", "2026-01-01T00:00:00Z"), IsEmpty());
+}
+
+TEST(ShortWorkload, OneThatAsksForNoPortsOrWrongOnesWaitsForNothing) {
+  const std::string annotations = "/spec/template/metadata/annotations/";
+  EXPECT_THAT(awaited_with(annotations + "portpools.networkextension.bkbcs.tencent.com", "false"),
+              IsEmpty());
+  EXPECT_THAT(awaited_with(annotations + "ports.portpools.networkextension.bkbcs.tencent.com", "?"),
+              IsEmpty());
+  EXPECT_THAT(awaited_with("/spec/template", nullptr), IsEmpty());
+}
+
+}  // namespace
+}  // namespace berth::admission
