@@ -27,7 +27,7 @@ class PortPools : public OnBerthCluster {
   static void SetUpTestSuite() {
     start_cluster({});
     if (!cluster_) return;
-    for (const char* ns : {"full", "forgotten"}) fill_a_pool(cluster_->make_namespace(ns));
+    for (const char* ns : {"full", "restarted"}) fill_a_pool(cluster_->make_namespace(ns));
   }
 
   // Workloads that are refused from the beginning: by the time of their test, their controllers
@@ -246,7 +246,7 @@ TEST_F(PortPools, RefusedWorkloadsGetTheirPodsWhenThePoolHasRoom) {
 }
 
 TEST_F(PortPools, RefusedWorkloadsAreNotForgottenWithTheReplicasThatRefusedThem) {
-  const std::string ns = "forgotten";
+  const std::string ns = "restarted";
   ASSERT_TRUE(has_rooms(ns, 2)) << "a full pool gave more than it has";
   cluster_->replace_all();
   ASSERT_TRUE(eventually(30s, [&] { return cluster_->serves(); }));

@@ -12,23 +12,27 @@ namespace {
 
 using namespace berth;
 
-wire::Value built(wire::JsonNode node) {
+// `loose` when the text of a number or a boolean, which the reader does not check, is none: also of
+// a field that comes a second time and is better then.
+wire::Value built(wire::JsonNode node, bool& loose) {
   if (node.is_null()) return nullptr;
   if (node.is_string()) return wire::Value(node.string());
   if (node.is_object()) {
     wire::Object object;
     node.fields([&](std::string_view key, wire::JsonNode value) {
-      object.insert_or_assign(key, built(value));
+      object.insert_or_assign(key, built(value, loose));
     });
     return object;
   }
   if (node.is_array()) {
     wire::Array array;
-    node.items([&](wire::JsonNode item) { array.push_back(built(item)); });
+    node.items([&](wire::JsonNode item) { array.push_back(built(item, loose)); });
     return array;
   }
   // Numbers and booleans; the raw text is left to the strict parser.
-  return wire::parse_json(node.raw()).value_or(wire::Value("not a value"));
+  const auto value = wire::parse_json(node.raw());
+  if (!value) loose = true;
+  return value.value_or(nullptr);
 }
 
 }  // namespace
@@ -37,11 +41,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text = fuzz::as_text(data, size);
   static wire::JsonReader reader;
   wire::Object walked;
-  const bool read =
-      reader
-          .read(text, [&](std::string_view key,
-                          wire::JsonNode value) { walked.insert_or_assign(key, built(value)); })
-          .has_value();
+  bool loose = false;
+  const bool read = reader
+                        .read(text,
+                              [&](std::string_view key, wire::JsonNode value) {
+                                walked.insert_or_assign(key, built(value, loose));
+                              })
+                        .has_value();
   const bool skipped = reader.read(text, [](std::string_view, wire::JsonNode) {}).has_value();
   const auto strict = wire::parse_json(text);
   if (strict && strict->is_object()) {
@@ -49,9 +55,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     // The strict parser lets one level more pass when it is empty.
     fuzz::check(!read || wire::Value(walked) == *strict, "both read the same");
   }
-  if (read && !strict) {
-    const std::string again = wire::to_json(walked);
-    fuzz::check(again.find("not a value") != again.npos, "the strict parser takes it too");
-  }
+  fuzz::check(!read || loose || strict, "the strict parser takes it too");
   return 0;
 }
