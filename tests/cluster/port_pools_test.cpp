@@ -20,7 +20,7 @@ using wire::Object;
 using wire::Value;
 
 // Well below what the controller manager would wait by itself by then.
-constexpr auto kAtOnce = 6s;
+constexpr auto kAtOnce = 12s;
 
 class PortPools : public OnBerthCluster {
  protected:
