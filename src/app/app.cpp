@@ -142,7 +142,7 @@ struct App::Parts {
                           },
                       .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
-    controllers::portpool::add_pod_index(pods.store());
+    controllers::portpool::add_pod_indexes(pods.store(), config.load_balancers);
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
     host_ports.follow(pods.store());
     listener_controller.use(engine);

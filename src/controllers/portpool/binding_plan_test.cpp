@@ -339,6 +339,38 @@ TEST_F(LostClaim, APortThatStillLeadsSomewhereIsWaitedFor) {
   EXPECT_TRUE(room_.look().look_again);
 }
 
+TEST_F(LostClaim, ThePortOfAPodThatIsReachedIsItsOwnAgainAndItStaysReady) {
+  Room room({entry(30000, {"east", "west"})});
+  room.make_ready();
+  const ledger::Claim before = room.claim("east-tcp-30000");
+  room.set_claim("", "east-tcp-30000");
+  const BindingPlan plan = room.step();
+  EXPECT_EQ(room.claim("east-tcp-30000"), before);
+  EXPECT_EQ(plan.changes.size(), 1u) << "nothing changes for the load balancers";
+  EXPECT_TRUE(plan.pod_note.empty());
+  EXPECT_TRUE(is_idle(room.look()));
+}
+
+TEST_F(LostClaim, APodWithoutAnAddressHasItsPortAgainAtOnce) {
+  room_.pod->ips.clear();
+  room_.step();
+  EXPECT_EQ(room_.claim().pod_uid, "uid-1") << "or somebody else would have it";
+  EXPECT_EQ(room_.target(), "");
+  room_.pod->ips = {"10.0.0.1"};
+  room_.step();
+  EXPECT_EQ(room_.target(), "10.0.0.1:8000 w10");
+}
+
+TEST_F(LostClaim, APortThatLeadsToAPodThatEndsIsDrainedAsAnyOther) {
+  room_ = Room();
+  room_.make_ready();
+  room_.pod->meta.deleting = true;
+  room_.set_claim("");
+  room_.step();
+  EXPECT_EQ(room_.claim().state, SlotState::bound);
+  EXPECT_EQ(room_.target(), "10.0.0.1:8000 w0");
+}
+
 TEST_F(LostClaim, WhatMayOnlyBeLateIsNotCalledLost) {
   give_to_another();
   room_.now += seconds{4};
@@ -379,7 +411,7 @@ TEST(BindingPlan, APodWhoseListenerWasDeletedHasItsPortAgainFromTheNewOne) {
   const api::Listener listener = room.listeners["demo-tcp-30000"];
   room.listeners.clear();
   const BindingPlan without = room.step();
-  EXPECT_EQ(without.look_again, seconds{1}) << "nothing else brings it back";
+  EXPECT_FALSE(without.look_again) << "the new one brings it back; many would look all the time";
   EXPECT_EQ(room.status(), "NotReady");
   EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
 
