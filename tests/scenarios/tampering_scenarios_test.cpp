@@ -121,5 +121,34 @@ TEST_F(TamperingTest, AFreePortWhoseAnnotationIsTakenOffCanBeHadAgain) {
   settle();
 }
 
+// The annotation that asks is not among what was copied, so nobody asks us.
+TEST_F(TamperingTest, ACopyOfAPodGetsNotThePortOfTheFirst) {
+  make_room("room-0", kind_of(0));
+  const std::string lock = lock_of("room-0");
+  const Value first = house_.cluster().ask("GET", kPods + "/room-0").value();
+  const auto removed = house_.cluster().play(
+      "person", [this](std::stop_token) { User(house_.world()).remove("room-0"); });
+  ASSERT_TRUE(house_.cluster().run_until([&] { return *removed; }));
+  settle();
+  ASSERT_EQ(claim_on(lock), "");
+  Object annotations{
+      {std::string(api::kPoolBindingsAnnotation),
+       wire::string_at(first, "/metadata/annotations/" +
+                                  wire::escape_pointer_step(api::kPoolBindingsAnnotation))}};
+  ASSERT_TRUE(house_.cluster().ask(
+      "POST", kPods,
+      Object{{"apiVersion", "v1"},
+             {"kind", "Pod"},
+             {"metadata", Object{{"name", "copy"},
+                                 {"namespace", "games"},
+                                 {"labels", *wire::find(first, "/metadata/labels")},
+                                 {"annotations", std::move(annotations)}}},
+             {"spec", *wire::find(first, "/spec")}}));
+  ASSERT_TRUE(house_.cluster().run_for(seconds{60}));
+  EXPECT_EQ(claim_on(lock), "");
+  fill_rooms(kRoomPorts);
+  settle();
+}
+
 }  // namespace
 }  // namespace berth::scenario

@@ -21,6 +21,10 @@ constexpr Duration kLostGrace = std::chrono::seconds{10};
 // A port that somebody else has may become free.
 constexpr Duration kLookForLost = std::chrono::seconds{10};
 
+// A Pod exists so soon after its token was made: the server ends a creation after 30 seconds, and
+// clocks differ.
+constexpr Duration kCreation = std::chrono::seconds{60};
+
 class Planner {
  public:
   explicit Planner(const BindingView& view) : view_(view) {
@@ -203,6 +207,17 @@ class Planner {
            });
   }
 
+  // By us. The annotation of another Pod may have been copied to one that we were not asked about:
+  // the Pod whose token it was is older, and has its port as long as it is young.
+  bool was_admitted() const {
+    const kube::Pod& pod = *view_.pod;
+    if (view_.binding &&
+        kube::get(view_.binding->meta.annotations, kPodUidAnnotation) == pod.meta.uid)
+      return true;
+    const auto made = ledger::token_time(kube::get(pod.meta.labels, ledger::kTokenLabel));
+    return made && pod.meta.created - *made <= kCreation && *made - pod.meta.created <= kCreation;
+  }
+
   // Nobody else could have claimed it: somebody took the claim off, or the Listener is a new one.
   // From the first moment, so that nobody does.
   void plan_lost(const HeldSlot& slot) {
@@ -211,7 +226,7 @@ class Planner {
     const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
     const bool is_free = entry && claims::claim_text(*slot.lock).empty();
     // What terminates has no use for a port that does not lead to it any more.
-    if (is_free && leads_nowhere_else(slot, *entry) &&
+    if (is_free && was_admitted() && leads_nowhere_else(slot, *entry) &&
         (!pod.meta.deleting || leads_somewhere(slot))) {
       const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
       return lead_here(slot, *entry,
@@ -329,7 +344,7 @@ class Planner {
     });
     if (lost_) {
       if (now == kube::ConditionStatus::no) return;
-      const Error error = claim_lost(*lost_);
+      const Error error = was_admitted() ? claim_lost(*lost_) : never_claimed(*lost_);
       plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
       plan_.pod_events.push_back(pod_lost_claim(pod, error));
     } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&

@@ -314,13 +314,17 @@ TEST_F(ClaimByName, AFormerPodIsNot) {
 // The Pod was told of 30000, and nothing on the Listener says that it is the Pod's.
 class LostClaim : public ::testing::Test {
  protected:
-  LostClaim() { room_.set_claim(""); }
+  LostClaim() {
+    room_.set_claim("");
+    put(room_.pod->meta.labels, ledger::kTokenLabel, kToken);
+  }
   void give_to_another() {
     ledger::Claim claim = Room::admission("another");
     claim.pod_name = "room-9";
     claim.state = SlotState::bound;
     room_.set_claim(claim);
   }
+  const std::string kToken = ledger::make_token(testing::kNow - seconds{20}, 1, 2);
   Room room_;
 };
 
@@ -328,8 +332,27 @@ TEST_F(LostClaim, AFreePortIsItsOwnAgain) {
   room_.step();
   EXPECT_EQ(room_.claim().state, SlotState::bound);
   EXPECT_EQ(room_.claim().pod_uid, "uid-1");
-  EXPECT_EQ(room_.claim().token, "token-1");
+  EXPECT_EQ(room_.claim().token, kToken);
   EXPECT_EQ(room_.target(), "10.0.0.1:8000 w10");
+}
+
+// `kubectl get pod -o yaml`, and created again where our webhook is not called.
+TEST_F(LostClaim, APodWithACopiedAnnotationIsNotBoundAndIsToldWhy) {
+  for (const std::string& token :
+       {std::string(), std::string("token-1"),
+        ledger::make_token(testing::kNow - std::chrono::minutes{5}, 1, 2)}) {
+    Room room;
+    room.set_claim("");
+    put(room.pod->meta.labels, ledger::kTokenLabel, token);
+    EXPECT_THAT(room.step().changes, IsEmpty()) << token;
+    room.now += seconds{10};
+    const BindingPlan plan = room.step();
+    EXPECT_THAT(plan.changes, IsEmpty()) << token;
+    EXPECT_FALSE(room.object) << token;
+    ASSERT_TRUE(plan.pod_note.condition) << token;
+    EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("was never given to this Pod"));
+    EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("bcs-ingress-controller-inject=true"));
+  }
 }
 
 TEST_F(LostClaim, APortThatStillLeadsSomewhereIsWaitedFor) {
