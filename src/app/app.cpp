@@ -33,9 +33,10 @@ constexpr Duration kCertificateCheckPeriod = std::chrono::minutes{10};
 class TokenSource {
  public:
   explicit TokenSource(Random random) : random_(random) {}
-  std::string next() {
+  std::string next(WallTime now) {
     const MutexLock lock(mu_);
-    return fmt::format("{:016x}{:016x}", random_.next(), random_.next());
+    const std::uint64_t high = random_.next();
+    return ledger::make_token(now, high, random_.next());
   }
 
  private:
@@ -87,7 +88,7 @@ struct App::Parts {
         grantor(client, balancers.store()),
         refused(tasks, client, slots, &registry),
         pod_ports(
-            claimer, courtesy, pools.store(), [this] { return tokens.next(); },
+            claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(
@@ -142,7 +143,7 @@ struct App::Parts {
                           },
                       .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
-    controllers::portpool::add_pod_index(pods.store());
+    controllers::portpool::add_pod_indexes(pods.store(), config.load_balancers);
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
     host_ports.follow(pods.store());
     listener_controller.use(engine);

@@ -58,6 +58,11 @@ Array change_patch(const api::Listener& listener, const ListenerChange& change) 
     const std::string path = annotation_pointer(ledger::kClaimAnnotation);
     patch.push_back(test(path, Value(claim_text(listener))));
     if (change.claim) patch.push_back(put(path, Value(*change.claim)));
+  } else if (change.claim) {
+    // Somebody took it off. Missing and null are the same to the server's test.
+    const std::string path = annotation_pointer(ledger::kClaimAnnotation);
+    patch.push_back(test(path, nullptr));
+    patch.push_back(put(path, Value(*change.claim)));
   }
   if (change.spec) {
     patch.push_back(test("/spec", api::encode(listener.spec)));

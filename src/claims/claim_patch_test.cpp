@@ -88,6 +88,16 @@ TEST(ChangePatch, OtherTargetsAreNotAppliedNorThoseFromBefore) {
   EXPECT_FALSE(leads_nowhere(changed(reached(), testing::lock_at({}).spec)));
 }
 
+// Somebody took the annotation off; the next one may have written another meanwhile.
+TEST(ChangePatch, AClaimIsWrittenAgainWhereThereIsNone) {
+  Value bare = listener("");
+  bare.as_object()["metadata"].as_object()["annotations"] = Object{{"other", "x"}};
+  const wire::Array patch = change_patch(testing::peer_at({}), {.claim = "mine"});
+  EXPECT_EQ(claim_on(patched(bare, patch).value()), "mine");
+  EXPECT_FALSE(patched(listener(""), patch));
+  EXPECT_FALSE(patched(listener("theirs"), patch));
+}
+
 TEST(ChangePatch, WhatIsKeptOfTheAnnotationIsTested) {
   const Value patch = change_patch(reached(), {.spec = with_policy(reached().spec, "IP_HASH")});
   const std::string text = wire::to_json(patch);

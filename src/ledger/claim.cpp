@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include <boost/json.hpp>
 #include "wire/value.h"
@@ -84,6 +85,24 @@ bool may_move(SlotState from, Event event, SlotState to) {
   return std::ranges::any_of(kMoves, [&](const Move& move) {
     return move.from == from && move.event == event && move.to == to;
   });
+}
+
+std::string make_token(WallTime now, std::uint64_t high, std::uint64_t low) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch());
+  return fmt::format("{:08x}-{:016x}{:016x}", seconds.count(), high, low);
+}
+
+std::optional<WallTime> token_time(std::string_view token) {
+  const std::size_t dash = token.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  std::int64_t seconds = 0;
+  const char* const end = token.data() + dash;
+  const auto parsed = std::from_chars(token.data(), end, seconds, 16);
+  if (parsed.ec != std::errc{} || parsed.ptr != end || seconds < 0) return std::nullopt;
+  // Whoever wrote more than this did not write a time.
+  constexpr std::int64_t kLatest = std::int64_t{1} << 33;
+  if (seconds >= kLatest) return std::nullopt;
+  return WallTime{std::chrono::seconds{seconds}};
 }
 
 std::string encode(const Claim& claim) {

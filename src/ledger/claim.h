@@ -23,6 +23,11 @@ inline constexpr std::string_view kClaimAnnotation = "berth.dev/claim";
 // uid, so the token is what ties the two together until the Pod is seen.
 inline constexpr std::string_view kTokenLabel = "berth.dev/claim-token";
 
+// A token says when it was made. The numbers must be random.
+std::string make_token(WallTime now, std::uint64_t high, std::uint64_t low);
+// In whole seconds; nothing for a text that is no token of this form.
+std::optional<WallTime> token_time(std::string_view token);
+
 enum class SlotState : std::uint8_t {
   free,        // nobody has it
   claimed,     // given in an admission answer; the Pod has not been seen yet

@@ -80,5 +80,15 @@ TEST(SlotStates, AClaimThatLedNowhereNeedsNoQuarantine) {
             SlotState::draining);
 }
 
+TEST(ClaimToken, SaysWhenItWasMade) {
+  const WallTime now{std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}};
+  const std::string token = make_token(now + std::chrono::milliseconds{700}, 1, 2);
+  EXPECT_EQ(token_time(token), now);
+  EXPECT_LE(token.size(), 63u) << "it is the value of a label";
+  EXPECT_NE(token, make_token(now, 1, 3));
+  for (const char* other : {"", "-", "token-1", "0123456789abcdef", "ffffffffffff-1", "-1-2"})
+    EXPECT_EQ(token_time(other), std::nullopt) << other;
+}
+
 }  // namespace
 }  // namespace berth::ledger

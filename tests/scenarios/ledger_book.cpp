@@ -94,7 +94,7 @@ void LedgerBook::see_listener(const Value& object, bool made) {
 }
 
 void LedgerBook::check_move(const api::Listener& before, const api::Listener& after) {
-  if (claims::claim_text(before) == claims::claim_text(after)) return;
+  if (looks_away_ || claims::claim_text(before) == claims::claim_text(after)) return;
   const ledger::SlotState from = state_of(before);
   const ledger::SlotState to = state_of(after);
   if (from != to && !is_in_table(from, to)) {

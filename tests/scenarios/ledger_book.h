@@ -32,6 +32,8 @@ class LedgerBook {
 
   // An answer of the server to a write that succeeded.
   void see(const net::Request& request, const wire::Value& object);
+  // While it looks away it notes claims, and says nothing of them.
+  void look_away(bool away) { looks_away_ = away; }
 
  private:
   void see_listener(const wire::Value& object, bool made);
@@ -43,6 +45,7 @@ class LedgerBook {
   void see_balancer(const wire::Value& object);
 
   world::World& world_;
+  bool looks_away_ = false;
   std::map<std::string, api::Listener> listeners_;  // by name
   std::map<std::string, api::LoadBalancer> balancers_;
 };

@@ -21,6 +21,10 @@ constexpr Duration kLostGrace = std::chrono::seconds{10};
 // A port that somebody else has may become free.
 constexpr Duration kLookForLost = std::chrono::seconds{10};
 
+// A Pod exists so soon after its token was made: the server ends a creation after 30 seconds, and
+// clocks differ.
+constexpr Duration kCreation = std::chrono::seconds{60};
+
 class Planner {
  public:
   explicit Planner(const BindingView& view) : view_(view) {
@@ -38,8 +42,6 @@ class Planner {
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
     for (const HeldSlot& slot : view_.lost) plan_lost(slot);
-    // The new one has no claim that would bring us back.
-    if (view_.misses_lock) look_again(kCatchUp);
     plan_object();
     if (has_living_pod() && !view_.pod->meta.deleting) plan_note();
     return std::move(plan_);
@@ -72,7 +74,7 @@ class Planner {
   }
 
   void plan_claimed(const HeldSlot& slot) {
-    if (is_own(slot)) return view_.pod->finished() ? release(slot) : bind(slot, slot.claim);
+    if (is_own(slot)) return view_.pod->finished() ? release(slot) : bind(slot);
     // Tied by its name alone: that Pod has been admitted and is not seen yet.
     if (slot.claim.keep > Duration::zero()) name_returns_ = true;
   }
@@ -88,37 +90,46 @@ class Planner {
     }
   }
 
-  // Claimed or free, it becomes the Pod's. Without an address there is nothing to lead to yet.
-  void bind(const HeldSlot& slot, const ledger::Claim& claim) {
+  // It becomes the Pod's. Without an address there is nothing to lead to yet, and its claim holds
+  // it.
+  void bind(const HeldSlot& slot) {
     const kube::Pod& pod = *view_.pod;
     const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
     if (!entry || pod.meta.deleting) return;
-    const api::ListenerSpec spec = spec_for(slot.lock->spec, pod, *entry);
-    if (!claims::has_targets(spec)) return;
-    const std::string text =
-        ledger::encode(ledger::bound_to(claim, pod.meta.name, pod.meta.uid, view_.now));
-    change(slot.lock, text, spec, view_.key);
-    for (const claims::ListenerPtr& peer : slot.peers)
-      change(peer, std::nullopt, spec_for(peer->spec, pod, *entry), view_.key);
-    ++own_;
+    if (!claims::has_targets(spec_for(slot.lock->spec, pod, *entry))) return;
+    lead_here(slot, *entry, bound(slot.claim));
   }
 
   void keep_up(const HeldSlot& slot) {
-    ++own_;
-    const kube::Pod& pod = *view_.pod;
     const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
-    if (!entry) return;
+    if (!entry) {
+      ++own_;
+      return;
+    }
     std::optional<std::string> claim;
-    if (const Duration keep = keep_of(pod); keep != slot.claim.keep) {
+    if (const Duration keep = keep_of(*view_.pod); keep != slot.claim.keep) {
       ledger::Claim next = slot.claim;
       next.keep = keep;
       claim = ledger::encode(next);
     }
-    change(slot.lock, claim, spec_for(slot.lock->spec, pod, *entry), view_.key);
+    lead_here(slot, *entry, std::move(claim));
+  }
+
+  std::string bound(const ledger::Claim& claim) const {
+    const kube::ObjectMeta& meta = view_.pod->meta;
+    return ledger::encode(ledger::bound_to(claim, meta.name, meta.uid, view_.now));
+  }
+
+  // All Listeners of the slot, with this claim if it changes.
+  void lead_here(const HeldSlot& slot, const api::PortBindingItem& entry,
+                 std::optional<std::string> claim) {
+    ++own_;
+    const kube::Pod& pod = *view_.pod;
+    change(slot.lock, std::move(claim), spec_for(slot.lock->spec, pod, entry), view_.key);
     for (const claims::ListenerPtr& peer : slot.peers)
-      change(peer, std::nullopt, spec_for(peer->spec, pod, *entry), view_.key);
-    const auto leads = [&](const claims::ListenerPtr& one) { return leads_to(*one, pod, *entry); };
-    if (leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(entry);
+      change(peer, std::nullopt, spec_for(peer->spec, pod, entry), view_.key);
+    const auto leads = [&](const claims::ListenerPtr& one) { return leads_to(*one, pod, entry); };
+    if (leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(&entry);
   }
 
   static Duration keep_of(const kube::Pod& pod) {
@@ -180,6 +191,15 @@ class Planner {
            });
   }
 
+  // Each Listener of the slot leads to this Pod or nowhere.
+  bool leads_nowhere_else(const HeldSlot& slot, const api::PortBindingItem& entry) const {
+    const auto fine = [&](const claims::ListenerPtr& one) {
+      return claims::has_targets(one->spec) ? names(one->spec, *view_.pod, entry)
+                                            : claims::leads_nowhere(*one);
+    };
+    return fine(slot.lock) && std::ranges::all_of(slot.peers, fine);
+  }
+
   static bool rests(const HeldSlot& slot) {
     return claims::leads_nowhere(*slot.lock) &&
            std::ranges::all_of(slot.peers, [](const claims::ListenerPtr& peer) {
@@ -187,15 +207,34 @@ class Planner {
            });
   }
 
-  void plan_lost(const HeldSlot& slot) {
-    if (!has_living_pod() || view_.pod->meta.deleting) return;
+  // By us. The annotation of another Pod may have been copied to one that we were not asked about:
+  // the Pod whose token it was is older, and has its port as long as it is young.
+  bool was_admitted() const {
     const kube::Pod& pod = *view_.pod;
-    if (claims::claim_text(*slot.lock).empty() && rests(slot)) {
+    if (view_.binding &&
+        kube::get(view_.binding->meta.annotations, kPodUidAnnotation) == pod.meta.uid)
+      return true;
+    const auto made = ledger::token_time(kube::get(pod.meta.labels, ledger::kTokenLabel));
+    return made && pod.meta.created - *made <= kCreation && *made - pod.meta.created <= kCreation;
+  }
+
+  // Nobody else could have claimed it: somebody took the claim off, or the Listener is a new one.
+  // From the first moment, so that nobody does.
+  void plan_lost(const HeldSlot& slot) {
+    if (!has_living_pod()) return;
+    const kube::Pod& pod = *view_.pod;
+    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+    const bool is_free = entry && claims::claim_text(*slot.lock).empty();
+    // What terminates has no use for a port that does not lead to it any more.
+    if (is_free && was_admitted() && leads_nowhere_else(slot, *entry) &&
+        (!pod.meta.deleting || leads_somewhere(slot))) {
       const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
-      return bind(slot, {.token = std::string(token.empty() ? pod.meta.uid : token),
-                         .ns = view_.key.ns,
-                         .keep = keep_of(pod)});
+      return lead_here(slot, *entry,
+                       bound({.token = std::string(token.empty() ? pod.meta.uid : token),
+                              .ns = view_.key.ns,
+                              .keep = keep_of(pod)}));
     }
+    if (pod.meta.deleting) return;
     const Duration age = view_.now - pod.meta.created;
     look_again(age < kLostGrace ? kLostGrace - age : kLookForLost);
     if (age >= kLostGrace) lost_ = slot.lock;
@@ -305,7 +344,7 @@ class Planner {
     });
     if (lost_) {
       if (now == kube::ConditionStatus::no) return;
-      const Error error = claim_lost(*lost_);
+      const Error error = was_admitted() ? claim_lost(*lost_) : never_claimed(*lost_);
       plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
       plan_.pod_events.push_back(pod_lost_claim(pod, error));
     } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&

@@ -74,6 +74,9 @@ void BindingController::watch() {
       if (!listener) continue;
       if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(*pod);
     }
+    // A Pod that lost its claim, or whose lock was not there, may have it now.
+    if (!change.after || !claims::claim_text(*change.after).empty()) return;
+    for (const auto& pod : pods_told_of(*change.after, caches_.pods)) emit(pod->meta.key());
   });
   controller_.watch(caches_.pools, [this](const auto& change, const auto& emit) {
     if (!concerns_pods(change)) return;

@@ -100,6 +100,16 @@ Error claim_lost(const api::Listener& lock) {
       .with_hint("delete the Pod: the one that comes in its place gets a port of its own");
 }
 
+Error never_claimed(const api::Listener& lock) {
+  return error_of(Code::conflict,
+                  "{} port {} of the pool was never given to this Pod: its annotation {} is a copy",
+                  lock.spec.protocol, lock.spec.port, api::kPoolBindingsAnnotation)
+      .about("Listener " + lock.meta.key().to_string())
+      .with_hint(fmt::format("leave the annotation out, see that the namespace has the label "
+                             "{}=true, and create the Pod anew",
+                             api::kInjectLabel));
+}
+
 kube::EventNote pod_lost_claim(const kube::Pod& pod, const Error& error) {
   return note("v1", "Pod", pod.meta, kWarning, kClaimLostReason, error.to_string());
 }

@@ -5,10 +5,33 @@
 
 namespace berth::controllers::portpool {
 
-void add_pod_index(kube::Store<kube::Pod>& pods) {
+namespace {
+
+std::optional<kube::ObjectKey> lock_key(const api::PortBindingItem& entry,
+                                        const model::LoadBalancerDefaults& defaults) {
+  const Result<model::Protocol> protocol = model::parse_protocol(entry.protocol);
+  if (!protocol || entry.load_balancer_ids.empty()) return std::nullopt;
+  const Result<model::LoadBalancerRef> lb =
+      model::parse_load_balancer(entry.load_balancer_ids.front(), defaults);
+  if (!lb) return std::nullopt;
+  return kube::ObjectKey{entry.pool_namespace,
+                         api::pool_listener_name(*lb, *protocol, api::ports_of(entry))};
+}
+
+}  // namespace
+
+void add_pod_indexes(kube::Store<kube::Pod>& pods, const model::LoadBalancerDefaults& defaults) {
   pods.add_index(std::string(kTokenPodIndex), [](const kube::Pod& pod, kube::EmitKey emit) {
     const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
     if (!token.empty()) emit(token);
+  });
+  pods.add_index(std::string(kToldPodIndex), [defaults](const kube::Pod& pod, kube::EmitKey emit) {
+    const std::string_view text = kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation);
+    if (text.empty() || pod.finished()) return;
+    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(text);
+    if (!told) return;
+    for (const api::PortBindingItem& entry : *told)
+      if (const auto lock = lock_key(entry, defaults)) emit(lock->to_string());
   });
 }
 
@@ -33,16 +56,16 @@ std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
   return with_token.front()->meta.key();
 }
 
+std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& lock,
+                                                           const kube::Store<kube::Pod>& pods) {
+  return pods.by_index(kToldPodIndex, lock.meta.key().to_string());
+}
+
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
                             const claims::ListenerStore& listeners,
                             const model::LoadBalancerDefaults& defaults) {
-  const Result<model::Protocol> protocol = model::parse_protocol(entry.protocol);
-  if (!protocol || entry.load_balancer_ids.empty()) return nullptr;
-  const Result<model::LoadBalancerRef> lb =
-      model::parse_load_balancer(entry.load_balancer_ids.front(), defaults);
-  if (!lb) return nullptr;
-  return listeners.get(entry.pool_namespace,
-                       api::pool_listener_name(*lb, *protocol, api::ports_of(entry)));
+  const auto key = lock_key(entry, defaults);
+  return key ? listeners.get(*key) : nullptr;
 }
 
 }  // namespace berth::controllers::portpool

@@ -1,7 +1,9 @@
 // The ways between Pods and the slots that they hold. Pure lookups in the caches.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "api/port_binding.h"
 #include "claims/slot.h"
@@ -10,10 +12,12 @@
 
 namespace berth::controllers::portpool {
 
-// Name of the index on the Pod store, by claim token.
-inline constexpr std::string_view kTokenPodIndex = "token";
+// Names of the indexes on the Pod store.
+inline constexpr std::string_view kTokenPodIndex = "token";  // by claim token
+// By "namespace/name" of the locks of the slots that the Pod was told of, while it lives.
+inline constexpr std::string_view kToldPodIndex = "told";
 // Before the informer starts.
-void add_pod_index(kube::Store<kube::Pod>& pods);
+void add_pod_indexes(kube::Store<kube::Pod>& pods, const model::LoadBalancerDefaults& defaults);
 
 // The Pod was given ports at admission.
 bool has_ports(const kube::Pod& pod);
@@ -22,6 +26,10 @@ bool has_ports(const kube::Pod& pod);
 std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
                                       const claims::ListenerStore& listeners,
                                       const kube::Store<kube::Pod>& pods);
+
+// Pods that live and were told of the slot of this lock, whoever told them.
+std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& lock,
+                                                           const kube::Store<kube::Pod>& pods);
 
 // The Listener that is the lock of the slot that the Pod was told of; null when it is not there.
 // Whose it is, is for the caller to see: it may be another controller's.

@@ -3,6 +3,10 @@
 #include <algorithm>
 
 #include "api/keys.h"
+#include "api/pod_ports.h"
+#include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/pod_index.h"
+#include "controllers/portpool/targets.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -14,17 +18,40 @@ bool is_lock(const api::Listener& listener) {
   return kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
 }
 
+struct Caches {
+  const ListenerStore& listeners;
+  const kube::Store<kube::Pod>& pods;
+};
+
+// Somebody took the claim off, and the Pod that it leads to has it again in a moment.
+bool leads_to_its_pod(const api::Listener& lock, const api::Listener& listener,
+                      const kube::Store<kube::Pod>& pods) {
+  return std::ranges::any_of(pods_told_of(lock, pods), [&](const auto& pod) {
+    const Result<std::vector<api::PortBindingItem>> told =
+        api::decode_pool_bindings(kube::get(pod->meta.annotations, api::kPoolBindingsAnnotation));
+    const api::PortBindingItem* const entry = told ? entry_for(*told, lock) : nullptr;
+    return entry && names(listener.spec, *pod, *entry);
+  });
+}
+
+void survey_free(const ListenerPtr& lock, const Caches& caches, PoolSurvey& out) {
+  const auto look_at = [&](const ListenerPtr& one) {
+    if (is_stray(*lock, *one) && !leads_to_its_pod(*lock, *one, caches.pods))
+      out.strays.push_back(one);
+  };
+  look_at(lock);
+  for (const ListenerPtr& peer : peers_in(caches.listeners, *lock)) look_at(peer);
+  if (!is_lock(*lock) && pods_told_of(*lock, caches.pods).empty()) out.unlocked.push_back(lock);
+}
+
 void survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
-                     const ListenerStore& listeners, PoolSurvey& out) {
+                     const Caches& caches, PoolSurvey& out) {
   if (listener->meta.deleting) return;
   if (listener->spec.listener_attribute != wanted.spec.listener_attribute ||
       listener->spec.certificate != wanted.spec.certificate) {
     out.outdated.push_back(listener);
   }
-  if (!wanted.is_lock() || !claims::claim_text(*listener).empty()) return;
-  if (is_stray(*listener, *listener)) out.strays.push_back(listener);
-  for (const ListenerPtr& peer : peers_in(listeners, *listener))
-    if (is_stray(*listener, *peer)) out.strays.push_back(peer);
+  if (wanted.is_lock() && claims::claim_text(*listener).empty()) survey_free(listener, caches, out);
 }
 
 // Names that the item needs and that Listeners of others have.
@@ -48,16 +75,15 @@ std::string problem_with(const Occupied& occupied) {
       listener.meta.name, owner, more);
 }
 
-void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
-                 const ListenerStore& listeners, const model::LoadBalancerDefaults& defaults,
-                 ItemReport& report, PoolSurvey& out) {
+void survey_item(const api::PortPool& pool, const api::PortPoolItem& item, const Caches& caches,
+                 const model::LoadBalancerDefaults& defaults, ItemReport& report, PoolSurvey& out) {
   const Result<std::vector<WantedListener>> wanted = wanted_listeners(pool, item, defaults);
   if (!wanted) return;  // said already
   report.wanted = wanted->size();
   const bool granted = report.problem.empty();  // that somebody else owns the ports says more
   Occupied occupied;
   for (const WantedListener& one : *wanted) {
-    const ListenerPtr listener = listeners.get(pool.meta.ns.view(), one.name);
+    const ListenerPtr listener = caches.listeners.get(pool.meta.ns.view(), one.name);
     if (!listener) {
       if (granted) out.missing.push_back(one);
       continue;
@@ -76,7 +102,7 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
       continue;
     }
     if (!listener->status.listener_id.empty() && !listener->meta.deleting) ++report.ready;
-    survey_listener(one, listener, listeners, out);
+    survey_listener(one, listener, caches, out);
   }
   if (granted && occupied.count > 0) report.problem = problem_with(occupied);
 }
@@ -84,11 +110,11 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item,
 }  // namespace
 
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
-                       const ListenerStore& listeners,
+                       const ListenerStore& listeners, const kube::Store<kube::Pod>& pods,
                        const model::LoadBalancerDefaults& defaults) {
   PoolSurvey out{.reports = std::move(reports)};
   for (const api::PortPoolItem& item : pool.spec.pool_items)
-    survey_item(pool, item, listeners, defaults, out.reports[item.item_name], out);
+    survey_item(pool, item, {listeners, pods}, defaults, out.reports[item.item_name], out);
   for (const ListenerPtr& listener :
        listeners.by_index(claims::kPoolIndex, pool.meta.key().to_string())) {
     const std::string item(claims::item_of(*listener));
@@ -103,20 +129,20 @@ PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemRepo
 
 std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
                                                    const PoolSurvey& survey) {
-  std::map<std::string, RefreshedListener> by_name;  // one may be both
+  std::map<std::string, RefreshedListener> by_name;  // one may be several of these
+  const auto at = [&](const ListenerPtr& listener) -> RefreshedListener& {
+    return by_name.emplace(listener->meta.name, RefreshedListener{listener, listener->spec})
+        .first->second;
+  };
   for (const ListenerPtr& listener : survey.outdated) {
-    api::ListenerSpec spec = listener->spec;
+    api::ListenerSpec& spec = at(listener).spec;
     spec.listener_attribute = pool.spec.listener_attribute;
     const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(*listener),
                                         &api::PortPoolItem::item_name);
     if (item != pool.spec.pool_items.end()) spec.certificate = item->certificate;
-    by_name.emplace(listener->meta.name, RefreshedListener{listener, std::move(spec)});
   }
-  for (const ListenerPtr& listener : survey.strays) {
-    const auto at =
-        by_name.emplace(listener->meta.name, RefreshedListener{listener, listener->spec}).first;
-    at->second.spec.target_group.reset();
-  }
+  for (const ListenerPtr& listener : survey.strays) at(listener).spec.target_group.reset();
+  for (const ListenerPtr& listener : survey.unlocked) at(listener).claim = "";
   std::vector<RefreshedListener> out;
   for (auto& [name, one] : by_name) out.push_back(std::move(one));
   return out;

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "api/load_balancer.h"
 #include "controllers/portpool/pool_plan.h"
+#include "kube/cache/pod.h"
 
 namespace berth::controllers::portpool {
 
@@ -16,19 +18,22 @@ struct PoolSurvey {
   std::vector<WantedListener> missing{};
   std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
   std::vector<claims::ListenerPtr> strays{};
+  std::vector<claims::ListenerPtr> unlocked{};  // locks whose claim annotation was taken off
   std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
   std::set<std::string> present{};  // items of the pool that have a Listener
 };
 
 // `reports` has the problem of each item whose ports are not granted: its Listeners are not missed.
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
-                       const claims::ListenerStore& listeners,
+                       const claims::ListenerStore& listeners, const kube::Store<kube::Pod>& pods,
                        const model::LoadBalancerDefaults& defaults);
 
-// Attributes follow the pool; what leads somewhere from a free slot is taken back.
+// Attributes follow the pool; what leads somewhere from a free slot is taken back; a lock has the
+// annotation of its claim. What a living Pod was told of is for its binding to put right.
 struct RefreshedListener {
   claims::ListenerPtr listener{};
   api::ListenerSpec spec{};
+  std::optional<std::string> claim{};
 };
 std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
                                                    const PoolSurvey& survey);

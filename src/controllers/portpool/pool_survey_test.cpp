@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "api/keys.h"
+#include "api/pod_ports.h"
 #include "claims/test_support.h"
+#include "controllers/portpool/pod_index.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -33,14 +35,17 @@ Place at(model::Port port, std::string item = "item1") {
 // A pool with two ports in `item1`, and what the cache has of its Listeners.
 class PoolSurveyTest : public ::testing::Test {
  protected:
-  PoolSurveyTest() { claims::add_indexes(listeners_, {}); }
+  PoolSurveyTest() {
+    claims::add_indexes(listeners_, {});
+    add_pod_indexes(pods_, {});
+  }
 
   void have(api::Listener listener) {
     listener.meta.resource_version = ++version_;
     listeners_.put(std::move(listener));
   }
   PoolSurvey survey(std::map<std::string, ItemReport> reports = {}) const {
-    return survey_pool(pool_, std::move(reports), listeners_, {});
+    return survey_pool(pool_, std::move(reports), listeners_, pods_, {});
   }
   // On east, with a peer on west.
   void use_two_load_balancers() {
@@ -69,6 +74,7 @@ class PoolSurveyTest : public ::testing::Test {
 
   api::PortPool pool_ = pool_with({tcp_item("item1", 30000, 30002)});
   claims::ListenerStore listeners_;
+  kube::Store<kube::Pod> pods_;
   kube::ResourceVersion version_ = 0;
 };
 
@@ -222,6 +228,37 @@ TEST_F(PoolSurveyTest, HalfAnItemDoesNotHoldPortsThatOthersWant) {
   have(lock_at(at(30000)));
   EXPECT_THAT(items_to_release(pool_, survey(refused), {balancer}), IsEmpty())
       << "it wanted to grow; what it has is in use";
+}
+
+TEST_F(PoolSurveyTest, WhatLeadsToAPodThatWasToldOfItIsNotTakenFromIt) {
+  have(applied(leading_to(lock_at(at(30000)), "10.0.0.1")));
+  kube::Pod pod{.meta = {.ns = kube::Interned("games"), .name = "room-0", .uid = "uid-1"},
+                .ips = {"10.0.0.1"}};
+  const api::PortBindingItem told{.pool_name = "rooms",
+                                  .pool_namespace = "games",
+                                  .load_balancer_ids = {"edge:demo"},
+                                  .pool_item_name = "item1",
+                                  .protocol = "TCP",
+                                  .start_port = 30000,
+                                  .rs_start_port = 8000};
+  put(pod.meta.annotations, api::kPoolBindingsAnnotation, api::encode_pool_bindings({told}));
+  pod.meta.resource_version = 1;
+  pods_.put(pod);
+  EXPECT_THAT(survey().strays, IsEmpty()) << "somebody took its claim off";
+  pod.ips = {"10.0.0.2"};
+  pod.meta.resource_version = 2;
+  pods_.put(pod);
+  EXPECT_THAT(names(survey().strays), ElementsAre("demo-tcp-30000")) << "another Pod had it";
+}
+
+TEST_F(PoolSurveyTest, AFreeLockWithoutItsAnnotationGetsItBack) {
+  have(peer_at(at(30000)));
+  have(lock_at(at(30001)));
+  const std::vector<RefreshedListener> refreshed = refreshed_listeners(pool_, survey());
+  ASSERT_EQ(refreshed.size(), 1u);
+  EXPECT_EQ(refreshed.front().listener->meta.name, "demo-tcp-30000");
+  EXPECT_EQ(refreshed.front().claim, "");
+  EXPECT_EQ(refreshed.front().spec, refreshed.front().listener->spec);
 }
 
 TEST_F(PoolSurveyTest, AnItemUnderANewNameHasNoListenerOfTheOldOne) {

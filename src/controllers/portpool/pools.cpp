@@ -45,7 +45,9 @@ bool concerns_pool(const kube::Change<api::Listener>& change) {
   const api::Listener& a = *change.before;
   const api::Listener& b = *change.after;
   const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
-  return a.status.listener_id.empty() != b.status.listener_id.empty() ||
+  const bool unlocked = kube::has(a.meta.annotations, ledger::kClaimAnnotation) &&
+                        !kube::has(b.meta.annotations, ledger::kClaimAnnotation);
+  return unlocked || a.status.listener_id.empty() != b.status.listener_id.empty() ||
          a.meta.deleting != b.meta.deleting || freed;
 }
 
@@ -109,7 +111,8 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     if (!report) return pass(report);
     reports[item.item_name] = std::move(*report);
   }
-  const PoolSurvey found = survey_pool(*pool, std::move(reports), caches_.listeners, defaults_);
+  const PoolSurvey found =
+      survey_pool(*pool, std::move(reports), caches_.listeners, caches_.pods, defaults_);
   const bool troubled = std::ranges::any_of(
       found.reports, [](const auto& one) { return !one.second.problem.empty(); });
   Overtaken overtaken{false};
@@ -221,13 +224,15 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
 Result<> PoolController::refresh_listeners(const Context& context,
                                            const std::vector<RefreshedListener>& list,
                                            Overtaken& overtaken) {
-  return for_each_parallel(
-      context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
-        courtesy_.give_way(own);
-        Result<> changed = claimer_.change(own, *list[i].listener, {.spec = list[i].spec});
-        if (!changed && was_overtaken(changed.error())) return note(overtaken);
-        return changed;
-      });
+  return for_each_parallel(context, list.size(), kWritesAtOnce,
+                           [&](const Context& own, std::size_t i) -> Result<> {
+                             courtesy_.give_way(own);
+                             claims::ListenerChange change{.claim = list[i].claim};
+                             if (list[i].spec != list[i].listener->spec) change.spec = list[i].spec;
+                             Result<> changed = claimer_.change(own, *list[i].listener, change);
+                             if (!changed && was_overtaken(changed.error())) return note(overtaken);
+                             return changed;
+                           });
 }
 
 // Slots that nobody has; the others are waited for.

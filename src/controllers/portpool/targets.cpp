@@ -52,6 +52,13 @@ api::ListenerSpec spec_for(const api::ListenerSpec& spec, const kube::Pod& pod,
   return out;
 }
 
+bool names(const api::ListenerSpec& spec, const kube::Pod& pod, const api::PortBindingItem& entry) {
+  if (!spec.target_group || spec.target_group->backends.size() != 1) return false;
+  const api::ListenerBackend& backend = spec.target_group->backends.front();
+  const std::optional<model::Target> target = target_of(spec, pod, entry);
+  return target && target->ip == backend.ip && target->port == backend.port;
+}
+
 bool leads_to(const api::Listener& listener, const kube::Pod& pod,
               const api::PortBindingItem& entry) {
   return claims::has_targets(listener.spec) && claims::are_targets_applied(listener) &&

@@ -13,6 +13,9 @@ api::ListenerSpec spec_for(const api::ListenerSpec& spec, const kube::Pod& pod,
                            const api::PortBindingItem& entry);
 api::ListenerSpec without_target(api::ListenerSpec spec);
 
+// Its one target is this Pod, drained or not.
+bool names(const api::ListenerSpec& spec, const kube::Pod& pod, const api::PortBindingItem& entry);
+
 // The load balancer leads to this Pod, and was seen to.
 bool leads_to(const api::Listener& listener, const kube::Pod& pod,
               const api::PortBindingItem& entry);
