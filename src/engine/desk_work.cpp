@@ -21,8 +21,8 @@ Error port_taken(const lb::Finding& finding) {
   return error_of(Code::already_exists, "the port is in use for {}", finding.holder);
 }
 
-// After a takeover, what a former leader's call may still change. A listener that was made since and
-// leads nowhere is not among it, and there are thousands of them in a new pool.
+// After a takeover, what a former leader's call may still change. A listener that was made since
+// and leads nowhere is not among it, and there are thousands of them in a new pool.
 bool must_be_read_back(const OpenWish& wish) {
   const bool leads_nowhere = wish.wish.spec && wish.wish.spec->targets.empty();
   return wish.touched && !(wish.made_here && leads_nowhere);

@@ -240,11 +240,11 @@ Result<> PoolController::remove_free(const Context& context,
                                      const std::vector<ListenerPtr>& listeners,
                                      Overtaken& overtaken) {
   const std::vector<ListenerPtr> locks = removable(listeners);
-  return for_each_parallel(
-      context, locks.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) {
-        courtesy_.give_way(own);
-        return remove_slot(own, *locks[i], overtaken);
-      });
+  return for_each_parallel(context, locks.size(), kWritesAtOnce,
+                           [&](const Context& own, std::size_t i) {
+                             courtesy_.give_way(own);
+                             return remove_slot(own, *locks[i], overtaken);
+                           });
 }
 
 // The lock first, and only as we know it: from then on nobody can claim the slot.
