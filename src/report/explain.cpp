@@ -228,8 +228,7 @@ bool speaks_of_pools(const ExplainView& view) {
   const auto says = [](const Value* object) {
     if (!object || !object->is_object()) return false;
     if (has_annotation(*object, api::kPoolBindingsAnnotation)) return true;
-    return has_annotation(*object, api::kPortPoolsAnnotation) &&
-           annotation_of(*object, api::kPortPoolsAnnotation) != "false";
+    return admission::asks_for_ports(*object);
   };
   return says(&view.pod) || says(&view.workload) ||
          says(wire::find(view.workload, "/spec/template"));
