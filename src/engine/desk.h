@@ -5,6 +5,7 @@
 // from what is known then, so that a wish that came meanwhile goes along.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -65,6 +66,8 @@ class Desk {
   void judge(OpenWish*& wish, const lb::Finding& finding);
   static std::vector<bool> needed_again(const Window& window, const lb::Plan& plan);
   void contradicted(OpenWish*& wish);
+  void put_off_creations(lb::Plan& plan, const Window& window);
+  void note_creations(const std::vector<std::vector<Result<std::string>>>& results);
   Round choose(lb::Plan plan, const Window& window);
   void act(const Context& context, const Round& round, const Window& window);
   template <class Step, class Call, class Done>
@@ -81,6 +84,8 @@ class Desk {
   void tell_all(const Error& error);
   void drop(OpenWish& wish);
   void wake_those_that_wait_for_room();
+
+  static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
   bool settling() { return now() < settle_until_; }
   Instant now() { return tasks_->now(); }
@@ -113,6 +118,13 @@ class Desk {
   int attempts_ = 0;
   Instant not_before_ = Instant::min();
   std::optional<Error> error_{};
+
+  // Of creations alone. A quota that is full is full for all that wait: they are tried by ones, and
+  // after a failure not before that time.
+  std::size_t creations_at_once_ = kNoBound;
+  int full_attempts_ = 0;
+  Instant full_until_ = Instant::min();
+  std::optional<Error> full_{};
 
   int writes_since_list_ = 0;
   bool room_ = false;  // a listener was removed in this round

@@ -68,6 +68,7 @@ void Desk::failed(OpenWish& wish, const Error& error) {
 }
 
 void Desk::wake_those_that_wait_for_room() {
+  full_until_ = Instant::min();
   for (OpenWish* wish : open_.all()) {
     const bool waits = wish->was_told(Code::exhausted) || wish->was_told(Code::already_exists);
     if (waits && !wish->told_foreign) {

@@ -150,10 +150,49 @@ Round Desk::choose(lb::Plan plan, const Window& window) {
   std::erase_if(plan.targets, [&](const lb::TargetStep& step) {
     return put_off(step) || step.change.listener_id.empty();
   });
+  put_off_creations(plan, window);
   const bool pressing = std::any_of(
       plan.targets.begin(), plan.targets.end(),
       [&](const lb::TargetStep& step) { return !window[step.wish]->wish.known_id.empty(); });
   return rounds_.next(plan, driver_->limits(), pressing);
+}
+
+// What waits for room at a full load balancer is told so without a call for each.
+void Desk::put_off_creations(lb::Plan& plan, const Window& window) {
+  if (now() < full_until_) {
+    for (const lb::Creation& step : plan.creations) {
+      OpenWish& wish = *window[step.wish];
+      wish.not_before = std::max(wish.not_before, full_until_);
+      tell(wish, *full_);
+    }
+    plan.creations.clear();
+  }
+  if (plan.creations.size() > creations_at_once_)
+    plan.creations.erase(plan.creations.begin() + static_cast<std::ptrdiff_t>(creations_at_once_),
+                         plan.creations.end());
+}
+
+// A call for many may fail for all of them where there is room for some: then one is tried.
+void Desk::note_creations(const std::vector<std::vector<Result<std::string>>>& results) {
+  bool made = false;
+  bool full = false;
+  for (const auto& call : results) {
+    for (const Result<std::string>& result : call) {
+      made = made || result;
+      if (result || result.error().code != Code::exhausted) continue;
+      full = true;
+      full_ = result.error();
+    }
+  }
+  if (made) full_attempts_ = 0;
+  if (full) {
+    const bool for_certain = made || creations_at_once_ == 1;
+    creations_at_once_ = 1;
+    if (for_certain)
+      full_until_ = now() + office_.delay(Treatment::slowly, ++full_attempts_, *full_);
+  } else if (made && creations_at_once_ < kNoBound / 2) {
+    creations_at_once_ *= 2;
+  }
 }
 
 template <class Value>
@@ -202,6 +241,7 @@ void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>
     results[0] = call(context, batches[0]);
     for (auto& task : tasks) task->join();
   }
+  if constexpr (std::is_same_v<Step, lb::Creation>) note_creations(results);
   for (std::size_t i = 0; i < count; ++i) {
     ++writes_since_list_;
     note_whole_call(results[i]);

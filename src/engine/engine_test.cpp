@@ -166,6 +166,29 @@ TEST_F(EngineTest, AFullQuotaIsToldAndWorkGoesOnWhenAListenerWasRemoved) {
   EXPECT_LE(kernel_.now() - before, 2s);
 }
 
+// A pool that is far larger than what its load balancer takes: the provider's API is for others
+// too.
+TEST_F(EngineTest, AFullQuotaIsNotTriedForEachListenerThatWaits) {
+  provider_.set_quota(100);
+  start_settled();
+  for (model::Port port = 30000; port < 32000; ++port)
+    want(fmt::format("games/{}", port), wish_for(port));
+  pass(10min);
+  ASSERT_EQ(provider_.listeners(kLb).size(), 100u);
+  EXPECT_EQ(cluster_.outcomes.size(), 2000u) << "each is told";
+  const auto before = provider_.calls(Call::create);
+  pass(1h);
+  EXPECT_LE(provider_.calls(Call::create) - before, 30u);
+
+  const auto room = provider_.calls(Call::create);
+  const auto first =
+      std::ranges::find_if(cluster_.objects, [](const auto& one) { return one.second.applied; });
+  want(first->first, removal_of(first->second.wish));
+  pass(2s);
+  EXPECT_EQ(provider_.listeners(kLb).size(), 100u) << "the next one is made at once";
+  EXPECT_LE(provider_.calls(Call::create) - room, 5u);
+}
+
 TEST_F(EngineTest, AnInvalidWishIsTriedAgainOnlyWhenSomethingElseIsWanted) {
   start_settled();
   script_error(Call::create, Code::invalid);
