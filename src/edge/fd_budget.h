@@ -10,11 +10,13 @@ class FdBudget {
  public:
   explicit FdBudget(std::size_t most) : most_(most) {}
 
-  // All of them or none.
+  // All of them or none. One that is refused was never counted, or others would be refused too.
   bool take(std::size_t count = 1) {
-    if (used_.fetch_add(count, std::memory_order_relaxed) + count <= most_) return true;
-    give_back(count);
-    return false;
+    std::size_t used = used_.load(std::memory_order_relaxed);
+    do {
+      if (used + count > most_) return false;
+    } while (!used_.compare_exchange_weak(used, used + count, std::memory_order_relaxed));
+    return true;
   }
   void give_back(std::size_t count = 1) { used_.fetch_sub(count, std::memory_order_relaxed); }
   std::size_t used() const { return used_.load(std::memory_order_relaxed); }

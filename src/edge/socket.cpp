@@ -142,6 +142,8 @@ Result<Fd> connect_tcp(const SocketAddress& to) {
   set_option(*fd, IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(*fd, IPPROTO_TCP, TCP_SYNCNT, kSynRetries);
   ask_silent_peer(*fd);
+  // The port that the kernel gives it may be one that a listener is to have.
+  set_option(*fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (::connect(fd->get(), to.get(), to.length()) != 0 && errno != EINPROGRESS)
     return system_error(to, "cannot connect to", errno);
   return fd;

@@ -157,6 +157,17 @@ TEST_F(TcpConnectTest, ATargetThatDiesSilentlyIsNoticed) {
   EXPECT_LE(option(IPPROTO_TCP, TCP_KEEPIDLE), 600);
 }
 
+// On the addresses of a machine, connections to targets begin at the same address that listeners
+// have.
+TEST_F(TcpConnectTest, APortFromWhichATargetIsReachedCanBecomeAListeners) {
+  const Fd fd = connect_tcp(edge_.open_room()).value();
+  SocketAddress from;
+  socklen_t length = SocketAddress::kRoom;
+  ASSERT_EQ(::getsockname(fd.get(), from.room(), &length), 0);
+  const Result<Fd> listener = listen_tcp(from);
+  EXPECT_TRUE(listener) << listener.error().to_string();
+}
+
 TEST_F(TcpConnectTest, AListenerThatGoesEndsThoseWhoWait) {
   const SilentRoom silent(edge_.room_at());
   const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});

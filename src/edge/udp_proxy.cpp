@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 namespace berth::edge {
 namespace {
@@ -198,7 +199,8 @@ UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& clie
   Session* const raw = session.get();
   if (!loop_.watch(raw->fd.get(), EventLoop::kReadable, *raw)) return refuse();
   chosen.users[options_.worker].push_back(*raw);
-  if (sessions_.empty()) loop_.after(options_.idle / 4, [this] { expire(); });
+  // Once, however often the last session ends and the next one begins.
+  if (!std::exchange(expiring_, true)) loop_.after(options_.idle / 4, [this] { expire(); });
   sessions_.emplace(SessionKey{&port, client}, std::move(session));
   size_.store(sessions_.size(), std::memory_order_relaxed);
   return raw;
@@ -266,7 +268,8 @@ void UdpProxy::touch(Session& session) {
 void UdpProxy::expire() {
   while (!ages_.empty() && ages_.front().last + options_.idle <= loop_.now())
     end_session(ages_.front());
-  if (!sessions_.empty()) loop_.after(options_.idle / 4, [this] { expire(); });
+  expiring_ = !sessions_.empty();
+  if (expiring_) loop_.after(options_.idle / 4, [this] { expire(); });
 }
 
 void UdpProxy::receive_from_target(Session& session) {

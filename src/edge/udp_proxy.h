@@ -101,6 +101,7 @@ class UdpProxy {
   std::unordered_map<SessionKey, std::unique_ptr<Session>, HashKey> sessions_;
   IntrusiveList<Session, Session> ages_;  // silent for longest first
   std::atomic<std::size_t> size_{0};      // of `sessions_`
+  bool expiring_ = false;                 // a look at the oldest is to come
 };
 
 }  // namespace berth::edge
