@@ -95,7 +95,7 @@ TEST_F(ExactlyOnce, AQuotaThatRefusesPodsDoesNotDrainThePool) {
               {"kind", "ResourceQuota"},
               {"metadata", Object{{"namespace", ns}, {"name", "few"}}},
               {"spec", Object{{"hard", Object{{"pods", "2"}}}}}});
-  ASSERT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] {
     const Value quota = cluster_->get(quota_type(), ns, "few").value_or(Value());
     return wire::string_at(quota, "/status/hard/pods") == "2";
   }));
@@ -104,7 +104,7 @@ TEST_F(ExactlyOnce, AQuotaThatRefusesPodsDoesNotDrainThePool) {
   make(workload({.ns = ns, .name = "set", .replicas = 2}));
   std::size_t most = 0;
   const auto watch = [&] { most = std::max(most, unbound(ns)); };
-  ASSERT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] {
     watch();
     return rooms(*cluster_, ns).size() == 2 && most > 0;
   }));
@@ -128,7 +128,7 @@ TEST_F(ExactlyOnce, ACreationThatTimesOutAfterUsLeavesNoPortBehind) {
   ASSERT_TRUE(host) << host.error().to_string();
   (*host)->script("/slow", Object{{"after", 5}});
   add_webhook(**host, "ValidatingWebhookConfiguration", ns, {{"timeoutSeconds", 2}});
-  ASSERT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] {
     return error_of(cluster_->create(bare_room(ns, "probe"))).find("zz.example.com") !=
            std::string::npos;
   }));
@@ -150,7 +150,7 @@ TEST_F(ExactlyOnce, AReplicaThatHangsCostsNoPort) {
   cluster_->hold_replica(other);
   const RoomsSpec spec{.kind = "Deployment", .ns = ns, .name = "room", .replicas = 12};
   make(workload(spec));
-  EXPECT_TRUE(eventually(60s, [&] { return rooms(*cluster_, ns).size() == 12; }));
+  EXPECT_TRUE(eventually(120s, [&] { return rooms(*cluster_, ns).size() == 12; }));
   cluster_->resume_replica(other);
   EXPECT_EQ(settle(*cluster_, ns, 12), "");
   cluster_->kill_replica(other);
@@ -170,7 +170,7 @@ TEST_F(ExactlyOnce, AContainerThatIsAddedLaterKnowsTheSamePort) {
     const Array* containers = wire::array_at(pod, "/spec/containers");
     return containers ? containers->size() : 0;
   };
-  ASSERT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] {
     return count(cluster_->create(bare_room(ns, "probe"), true).value_or(Value())) == 2;
   }));
   for (int i = 0; i < 4; ++i) {

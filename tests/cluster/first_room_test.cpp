@@ -38,7 +38,7 @@ TEST_F(FirstRoomOnCluster, AnEchoGoesThroughThePublicPort) {
   EXPECT_NE(applied.err.find("is reached at 127."), std::string::npos)
       << "no admission warning: " << applied.err;
 
-  const auto room = play_->wait_for_room(context_.within(30s), "games/room-0");
+  const auto room = play_->wait_for_room(context_.within(120s), "games/room-0");
   ASSERT_TRUE(room) << room.error().to_string();
   const std::size_t colon = room->address.rfind(':');
   const model::Target at{room->address.substr(0, colon),
@@ -65,13 +65,13 @@ TEST_F(FirstRoomOnCluster, AnEchoGoesThroughThePublicPort) {
       << refused.err;
   std::set<std::string> addresses;
   for (int n = 0; n < 10; ++n) {
-    const auto found = play_->wait_for_room(context_.within(30s), fmt::format("games/room-{}", n));
+    const auto found = play_->wait_for_room(context_.within(120s), fmt::format("games/room-{}", n));
     ASSERT_TRUE(found) << found.error().to_string();
     EXPECT_TRUE(addresses.insert(found->address).second) << found->address << " was given twice";
   }
   ASSERT_TRUE(cluster_->kubectl({"delete", "pod", "room-3", "-n", "games", "--now"}).ok());
   bool admitted = false;
-  const Context patience = context_.within(30s);
+  const Context patience = context_.within(120s);
   while (!admitted && !patience.expired()) {
     admitted = create_room(10).ok();
     if (!admitted) (void)sleep_for(tasks_, 50ms, {});
@@ -87,7 +87,7 @@ TEST_F(FirstRoomOnCluster, WhatSomebodyDeletesIsInstalledAgain) {
   ASSERT_TRUE(exists("flowschema", "berth-claims"));
   ASSERT_TRUE(cluster_->kubectl({"delete", "mutatingwebhookconfiguration", "berth"}).ok());
   ASSERT_TRUE(cluster_->kubectl({"delete", "flowschema", "berth-claims"}).ok());
-  const Context patience = context_.within(30s);
+  const Context patience = context_.within(120s);
   while (!patience.expired() && !(exists("mutatingwebhookconfiguration", "berth") &&
                                   exists("flowschema", "berth-claims"))) {
   }

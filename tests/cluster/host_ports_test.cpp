@@ -101,13 +101,13 @@ class HostPortsOnNodes : public ::testing::Test {
                                 log_file);
     ASSERT_TRUE(started) << started.error();
     controller_.emplace(std::move(*started));
-    ASSERT_TRUE(testing::eventually(60s, [&] {
+    ASSERT_TRUE(testing::eventually(120s, [&] {
       return plane_->kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok() ||
              !controller_->running();
     }));
     ASSERT_TRUE(controller_->running()) << log();
     // The server learns of a webhook a moment after it is stored.
-    ASSERT_TRUE(testing::eventually(30s, [&] { return dry_run_port() != 0; })) << log();
+    ASSERT_TRUE(testing::eventually(120s, [&] { return dry_run_port() != 0; })) << log();
   }
   std::string log() const {
     std::ifstream file(plane_->directory() / "berth.log");
@@ -216,7 +216,7 @@ TEST_F(HostPortsOnNodes, APodThatAQuotaRefusesLeavesNothing) {
   if (HasFatalFailure()) return;
   run({"create", "namespace", "full"});
   run({"create", "quota", "none", "-n", "full", "--hard=pods=0"});
-  ASSERT_TRUE(testing::eventually(30s, [&] {
+  ASSERT_TRUE(testing::eventually(120s, [&] {
     return run({"get", "quota", "none", "-n", "full", "-o", "jsonpath={.status.hard.pods}"}) == "0";
   }));
   const auto refused = plane_->kubectl({"create", "-f", "-"}, bare_pod("full", "room"));
@@ -224,7 +224,7 @@ TEST_F(HostPortsOnNodes, APodThatAQuotaRefusesLeavesNothing) {
   EXPECT_NE(refused.err.find("exceeded quota"), std::string::npos) << refused.err;
   // While its port counts, only the other one is offered; then both are again.
   std::set<Port> offered;
-  EXPECT_TRUE(testing::eventually(60s,
+  EXPECT_TRUE(testing::eventually(120s,
                                   [&] {
                                     offered.insert(dry_run_port());
                                     return offered.size() == 2;

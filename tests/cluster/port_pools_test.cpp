@@ -107,8 +107,8 @@ TEST_F(PortPools, ItemsAreProtectedWhileTheyAreInUse) {
   // An item that nobody uses goes, with its Listeners.
   EXPECT_EQ(error_of(set_items(*cluster_, ns, "rooms", {used})), "no error");
   EXPECT_TRUE(
-      eventually(30s, [&] { return cluster_->list(api::listener_kind().type, ns).size() == 2; }));
-  EXPECT_TRUE(eventually(30s, [&] {
+      eventually(120s, [&] { return cluster_->list(api::listener_kind().type, ns).size() == 2; }));
+  EXPECT_TRUE(eventually(120s, [&] {
     const Value left = cluster_->get(pools(), ns, "rooms").value_or(Value());
     const wire::Array* items = wire::array_at(left, "/status/poolItems");
     return items && items->size() == 1;
@@ -124,7 +124,7 @@ TEST_F(PortPools, ItemsAreProtectedWhileTheyAreInUse) {
   // What players are told beside the address follows the pool.
   item.external = "eu-west";
   EXPECT_EQ(error_of(set_items(*cluster_, ns, "rooms", {item})), "no error");
-  EXPECT_TRUE(eventually(30s, [&] {
+  EXPECT_TRUE(eventually(120s, [&] {
     const Value binding =
         cluster_->get(api::port_binding_kind().type, ns, "room-2").value_or(Value());
     const std::vector<Room> all = rooms(*cluster_, ns);
@@ -137,9 +137,9 @@ TEST_F(PortPools, ItemsAreProtectedWhileTheyAreInUse) {
   // Without users it goes, with everything that was its.
   for (const char* name : {"room-0", "room-1", "room-2"})
     ASSERT_TRUE(cluster_->remove(kube::types::kPod, ns, name));
-  ASSERT_TRUE(eventually(30s, [&] { return claims_in(*cluster_, ns).empty(); }));
-  EXPECT_TRUE(eventually(30s, [&] { return cluster_->remove(pools(), ns, "rooms").has_value(); }));
-  EXPECT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] { return claims_in(*cluster_, ns).empty(); }));
+  EXPECT_TRUE(eventually(120s, [&] { return cluster_->remove(pools(), ns, "rooms").has_value(); }));
+  EXPECT_TRUE(eventually(120s, [&] {
     return !cluster_->get(pools(), ns, "rooms") &&
            cluster_->list(api::listener_kind().type, ns).empty();
   }));
@@ -189,7 +189,7 @@ TEST_F(PortPools, KubectlWarnsOfWhatWasForgotten) {
   const auto apply_says = [](const Value& object, const std::string& words) {
     std::string said;
     // Advice is given up after a moment: a busy machine may need another look.
-    (void)eventually(20s, [&] {
+    (void)eventually(120s, [&] {
       const auto done = cluster_->plane().kubectl({"apply", "--dry-run=server", "-f", "-"},
                                                   wire::to_json(object));
       said = done.out + done.err;
@@ -222,7 +222,7 @@ TEST_F(PortPools, OfTwoPoolsWithTheSamePortsTheLoserNamesTheWinner) {
   const std::string lb = load_balancer_id("contested");
   ASSERT_TRUE(make_pool(*cluster_, pool(ns, "winner", {{.load_balancers = {lb}, .end = 30005}})));
   make(pool(ns, "loser", {{.load_balancers = {lb}, .start = 30004, .end = 30008}}));
-  EXPECT_TRUE(eventually(20s, [&] {
+  EXPECT_TRUE(eventually(120s, [&] {
     return problem_of(ns, "loser").find("contested/winner") != std::string::npos;
   })) << problem_of(ns, "loser");
   make(bare_room(ns, "room", "winner TCP 8000"));
@@ -242,7 +242,7 @@ TEST_F(PortPools, RefusedWorkloadsGetTheirPodsWhenThePoolHasRoom) {
   // Full again: two more are refused, then two ports are given back.
   ASSERT_TRUE(scale(*cluster_, {.ns = "full", .name = "set"}, 2));
   ASSERT_TRUE(scale(*cluster_, {.kind = "Deployment", .ns = "full", .name = "deployment"}, 2));
-  ASSERT_TRUE(eventually(20s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] {
     std::set<std::string> refused;
     for (const Value& event : cluster_->list(kube::types::kEvent, "full"))
       if (wire::string_at(event, "/reason") == "FailedCreate" &&
@@ -269,7 +269,7 @@ TEST_F(PortPools, RefusedWorkloadsAreNotForgottenWithTheReplicasThatRefusedThem)
   const std::string ns = "remembered";
   ASSERT_TRUE(has_rooms(ns, 2)) << "a full pool gave more than it has";
   cluster_->replace_all();
-  ASSERT_TRUE(eventually(30s, [&] { return cluster_->serves(); }));
+  ASSERT_TRUE(eventually(120s, [&] { return cluster_->serves(); }));
   ASSERT_EQ(error_of(set_items(*cluster_, ns, "rooms", {full_item(ns, 4)})), "no error");
   EXPECT_TRUE(eventually(kPatience, [&] { return are_touched(ns, {}); }));
   EXPECT_TRUE(eventually(kPatience, [&] { return has_rooms(ns, 4); }))
@@ -307,7 +307,7 @@ TEST_F(PortPools, ANameComesBackToItsPorts) {
     const std::set<std::string> before = uids();
     for (const std::string& name : names)
       EXPECT_TRUE(cluster_->remove(kube::types::kPod, ns, name));
-    EXPECT_TRUE(eventually(30s, [&] {
+    EXPECT_TRUE(eventually(120s, [&] {
       std::size_t fresh = 0;
       for (const std::string& uid : uids()) fresh += before.contains(uid) ? 0 : 1;
       return fresh == names.size();
@@ -325,15 +325,15 @@ TEST_F(PortPools, ANameComesBackToItsPorts) {
   // Away for longer than a moment: the ports wait, and nobody else gets them.
   const RoomsSpec one{.ns = ns, .name = "one"};
   ASSERT_TRUE(scale(*cluster_, one, 0));
-  ASSERT_TRUE(eventually(30s, [&] { return has_rooms(ns, 6); }));
-  ASSERT_TRUE(eventually(30s, [&] {
+  ASSERT_TRUE(eventually(120s, [&] { return has_rooms(ns, 6); }));
+  ASSERT_TRUE(eventually(120s, [&] {
     std::size_t kept = 0;
     for (const auto& [name, claim] : claims_in(*cluster_, ns))
       kept += claim.state == ledger::SlotState::kept ? 1 : 0;
     return kept == 2;
   }));
   ASSERT_TRUE(scale(*cluster_, {.ns = ns, .name = "loose"}, 4));
-  ASSERT_TRUE(eventually(30s, [&] { return has_rooms(ns, 8); }));
+  ASSERT_TRUE(eventually(120s, [&] { return has_rooms(ns, 8); }));
   ASSERT_TRUE(scale(*cluster_, one, 2));
   EXPECT_EQ(settle(*cluster_, ns, 10), "");
   for (const auto& [name, address] : addresses())
@@ -350,7 +350,7 @@ TEST_F(PortPools, ALeaderThatDiesWhileRoomsComeCostsNothing) {
   for (const Room& room : rooms(*cluster_, ns)) before[room.uid] = address_of(room);
 
   ASSERT_TRUE(scale(*cluster_, spec, 40));
-  ASSERT_TRUE(eventually(30s, [&] { return rooms(*cluster_, ns).size() > 12; }));
+  ASSERT_TRUE(eventually(120s, [&] { return rooms(*cluster_, ns).size() > 12; }));
   cluster_->replace_leader();
   EXPECT_EQ(settle(*cluster_, ns, 40), "");
   for (const Room& room : rooms(*cluster_, ns))

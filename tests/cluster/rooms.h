@@ -87,7 +87,7 @@ std::string shared_ports(const std::vector<Room>& rooms);
 std::string unsettled(BerthCluster& cluster, const std::string& ns, std::size_t count);
 // Waits for it. Empty, or what is missing. A port that two Pods have at any moment ends it.
 std::string settle(BerthCluster& cluster, const std::string& ns, std::size_t count,
-                   std::chrono::seconds patience = std::chrono::seconds{60});
+                   std::chrono::seconds patience = std::chrono::seconds{180});
 
 // How long rooms take from the moment they are first seen until they are Ready; prints it.
 class ReadyClock {

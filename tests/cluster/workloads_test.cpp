@@ -75,7 +75,7 @@ TEST_F(WorkloadsOnCluster, EndpointsPassValidation) {
   const auto shown = [&](const std::string& what, const std::string& path) {
     return games({"get", what, "-l", "app!=none", "-o", "jsonpath={.items[*]" + path + "}"});
   };
-  EXPECT_TRUE(testing::eventually(20s, [&] {
+  EXPECT_TRUE(testing::eventually(120s, [&] {
     return shown("endpointslices", ".endpoints[*].addresses[0]") == "10.1.2.3" &&
            shown("endpoints", ".subsets[*].addresses[*].ip") == "10.1.2.3";
   })) << games({"get", "endpointslices", "-o", "yaml"});

@@ -76,7 +76,7 @@ TEST_F(PlaygroundCommand, TellsWhereItsMetricsAreAndTheyHaveTheVersionOfTheProgr
   ThreadTasks tasks;
   net::CurlTransport transport;
   const Context context{.tasks = tasks};
-  const auto metrics = transport.call(context.within(20s), {.url = play.at("/metrics")});
+  const auto metrics = transport.call(context.within(120s), {.url = play.at("/metrics")});
   ASSERT_TRUE(metrics) << play.at("/metrics") << ": " << metrics.error().to_string();
   const auto version = testing::run(
       {.program = BERTH_PROGRAM, .args = {"version", "-o", "json"}, .env = {}}, "", 20s);

@@ -117,7 +117,7 @@ TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {
             "PortPool play/room-ports: no free TCP port");
   // The table has those that are nowhere to be seen.
   ASSERT_TRUE(eventually([&] {
-    const auto overview = play_->overview(context_.within(10s));
+    const auto overview = play_->overview(context_.within(120s));
     if (!overview || overview->refused.size() != 1) return false;
     const playground::RefusedRow& row = overview->refused.front();
     return row.kind == "ReplicaSet" && row.workload == "play/crowd" && row.wanted == 30 &&

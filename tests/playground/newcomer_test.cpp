@@ -50,7 +50,7 @@ TEST_F(Report, APoolThatIsNotReadyIsAProblemFromItsFirstMoment) {
 
 TEST_F(Report, TheLeaseIsFoundWhereverTheControllerIs) {
   ASSERT_TRUE(eventually([&] { return status().leader.alive; }));
-  const auto view = report::read_cluster(context_.within(10s), play_->client(), "");
+  const auto view = report::read_cluster(context_.within(120s), play_->client(), "");
   ASSERT_TRUE(view);
   EXPECT_FALSE(view->ns.empty());
   // One that was left behind elsewhere, long ago, is not taken for it.
@@ -67,10 +67,10 @@ spec: {holderIdentity: ghost, leaseDurationSeconds: 15, renewTime: "2020-01-02T0
   EXPECT_TRUE(status().leader.alive);
   EXPECT_NE(status().leader.holder, "ghost");
   // Who names a namespace is told about that one.
-  const auto named = report::read_cluster(context_.within(10s), play_->client(), "berth-system");
+  const auto named = report::read_cluster(context_.within(120s), play_->client(), "berth-system");
   ASSERT_TRUE(named);
   EXPECT_THAT(to_text(report::make_status(*named)), HasSubstr("no controller runs: ghost"));
-  const auto empty = report::read_cluster(context_.within(10s), play_->client(), "kube-system");
+  const auto empty = report::read_cluster(context_.within(120s), play_->client(), "kube-system");
   ASSERT_TRUE(empty);
   EXPECT_THAT(to_text(report::make_status(*empty)),
               HasSubstr("no controller leads: lease kube-system/berth is not there"));
@@ -90,7 +90,7 @@ TEST_F(Report, PortsThatAreKeptAreNotSaidToBeHeldByPods) {
   EXPECT_THAT(explained("pod/lobby-9", "keep"),
               HasSubstr("there is no Pod keep/lobby-9: StatefulSet lobby has 2 replicas, lobby-0 "
                         "to lobby-1"));
-  const std::string address = play_->wait_for_room(context_.within(20s), "keep/lobby-1")->address;
+  const std::string address = play_->wait_for_room(context_.within(120s), "keep/lobby-1")->address;
 
   merge(kube::types::kStatefulSet, {"keep", "lobby"}, R"({"spec": {"replicas": 0}})");
   ASSERT_TRUE(eventually([&] { return status().claims.at("kept") == 2; })) << to_text(status());
@@ -139,7 +139,7 @@ TEST_F(Report, AnAnnotationThatIsMisspeltIsNamed) {
 TEST_F(Report, ABindingIsNotReadySinceItCameToBeSo) {
   create(example("first-room.yaml"));
   room_is_ready("games/room-0");
-  auto view = report::read_cluster(context_.within(10s), play_->client(), "");
+  auto view = report::read_cluster(context_.within(120s), play_->client(), "");
   ASSERT_TRUE(view);
   ASSERT_EQ(view->bindings.size(), 1u);
   api::PortBinding& binding = view->bindings[0];

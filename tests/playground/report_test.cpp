@@ -148,7 +148,7 @@ TEST_F(Report, ALowPortIsReachedWhereEverybodyIsToldThatItIsOpen) {
   const wire::Value pod = get(kube::types::kPod, "web", "site");
   EXPECT_TRUE(wire::string_at(pod, "/spec/containers/0/env/0/value").ends_with(":80"));
   // Where it is open is said by the table, by both reports and by the LoadBalancer.
-  const auto overview = play_->overview(context_.within(10s));
+  const auto overview = play_->overview(context_.within(120s));
   ASSERT_TRUE(overview);
   EXPECT_THAT(playground::to_table(*overview), HasSubstr(":80 (open at 61080) TCP,UDP"));
   EXPECT_THAT(to_text(status()),
@@ -263,7 +263,7 @@ TEST_F(Report, APodMayAskForBothKindsOfPorts) {
 
 TEST_F(Report, WhoIsNotThereIsSaidToBeMissing) {
   EXPECT_FALSE(report::parse_target("service/x"));
-  const auto view = report::read_for_explain(context_.within(10s), play_->client(), "default",
+  const auto view = report::read_for_explain(context_.within(120s), play_->client(), "default",
                                              "Deployment", {"default", "nobody"});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().code, Code::not_found);

@@ -43,7 +43,7 @@ class Report : public World {
   report::ExplainView view_of(const std::string& target, const std::string& ns) {
     const auto parsed = report::parse_target(target);
     EXPECT_TRUE(parsed) << parsed.error().to_string();
-    auto view = report::read_for_explain(context_.within(10s), play_->client(), "", parsed->first,
+    auto view = report::read_for_explain(context_.within(120s), play_->client(), "", parsed->first,
                                          {ns, parsed->second});
     EXPECT_TRUE(view) << view.error().to_string();
     return view ? std::move(*view) : report::ExplainView{};
@@ -61,7 +61,7 @@ class Report : public World {
     return eventually([&] { return explained(target, ns).find(text) != std::string::npos; });
   }
   report::Status status() {
-    auto view = report::read_cluster(context_.within(10s), play_->client(), "");
+    auto view = report::read_cluster(context_.within(120s), play_->client(), "");
     EXPECT_TRUE(view) << view.error().to_string();
     return report::make_status(*view);
   }

@@ -59,7 +59,7 @@ class World : public ::testing::Test {
   }
 
   void create(std::string_view yaml) {
-    const Result<> made = play_->create(context_.within(20s), yaml);
+    const Result<> made = play_->create(context_.within(120s), yaml);
     EXPECT_TRUE(made) << made.error().to_string();
   }
   // Its Pods may use port pools.
@@ -73,22 +73,22 @@ metadata: {{name: {}, labels: {{bcs-ingress-controller-inject: "true"}}}}
   }
   // The refusal; empty when it was let in.
   std::string refused(std::string_view yaml) {
-    const Result<> made = play_->create(context_.within(20s), yaml);
+    const Result<> made = play_->create(context_.within(120s), yaml);
     return made ? std::string() : made.error().to_string();
   }
 
   wire::Value get(const kube::ResourceType& type, const std::string& ns, const std::string& name) {
-    Result<wire::Value> found = play_->client().get(context_.within(10s), type, {ns, name});
+    Result<wire::Value> found = play_->client().get(context_.within(120s), type, {ns, name});
     return found ? std::move(*found) : wire::Value();
   }
   std::vector<wire::Value> list(const kube::ResourceType& type, const std::string& ns = {}) {
-    Result<kube::ListPage> page = play_->client().list_all(context_.within(10s), type, {.ns = ns});
+    Result<kube::ListPage> page = play_->client().list_all(context_.within(120s), type, {.ns = ns});
     EXPECT_TRUE(page) << page.error().to_string();
     return page ? std::move(page->items) : std::vector<wire::Value>{};
   }
   void merge(const kube::ResourceType& type, const kube::ObjectKey& key, std::string_view json) {
     Result<wire::Value> done = play_->client().patch(
-        context_.within(10s), type, key, kube::PatchType::merge, wire::parse_json(json).value());
+        context_.within(120s), type, key, kube::PatchType::merge, wire::parse_json(json).value());
     EXPECT_TRUE(done) << done.error().to_string();
   }
 
@@ -114,7 +114,7 @@ metadata: {{name: {}, labels: {{bcs-ingress-controller-inject: "true"}}}}
   std::string metrics() {
     net::CurlTransport transport;
     const auto answer =
-        transport.call(context_.within(10s), {.url = play_->ops_url() + "/metrics"});
+        transport.call(context_.within(120s), {.url = play_->ops_url() + "/metrics"});
     EXPECT_TRUE(answer) << answer.error().to_string();
     return answer ? answer->body : std::string();
   }
