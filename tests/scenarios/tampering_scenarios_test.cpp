@@ -129,7 +129,7 @@ TEST_F(TamperingTest, ACopyOfAPodGetsNotThePortOfTheFirst) {
   const auto removed = house_.cluster().play(
       "person", [this](std::stop_token) { User(house_.world()).remove("room-0"); });
   ASSERT_TRUE(house_.cluster().run_until([&] { return *removed; }));
-  settle();
+  ASSERT_TRUE(house_.cluster().run_for(seconds{100}));
   ASSERT_EQ(claim_on(lock), "");
   Object annotations{
       {std::string(api::kPoolBindingsAnnotation),
@@ -147,7 +147,6 @@ TEST_F(TamperingTest, ACopyOfAPodGetsNotThePortOfTheFirst) {
   ASSERT_TRUE(house_.cluster().run_for(seconds{60}));
   EXPECT_EQ(claim_on(lock), "");
   fill_rooms(kRoomPorts);
-  settle();
 }
 
 }  // namespace
