@@ -175,12 +175,8 @@ Result<PodPorts::Entries> PodPorts::take(const Context& context, const Admission
     Result<Entries> entries = take_once(context, wishes, claim);
     if (entries || entries.error().code != Code::exhausted || noted) return entries;
     // Asking the server for all Listeners of a pool is not done at every look.
-    bool waited = false;
-    while (!has_room(wishes) && is_worth_waiting(context, wishes, context.tasks.now() - begin)) {
-      (void)sleep_for(context.tasks, kLookAgain, context.stop);
-      if (context.expired()) return entries;
-      waited = true;
-    }
+    const bool waited = wait_for_room(context, wishes, begin);
+    if (context.expired()) return entries;
     if (waited && has_room(wishes)) continue;
     std::vector<kube::ObjectKey> pools;
     for (const PortWish& wish : wishes.ports) pools.push_back(wish.slot.pool);
@@ -189,6 +185,21 @@ Result<PodPorts::Entries> PodPorts::take(const Context& context, const Admission
     // Room that came before this was noted woke nobody.
     if (!has_room(wishes)) return entries;
   }
+}
+
+bool PodPorts::wait_for_room(const Context& context, const PortWishes& wishes, Instant begin) {
+  const auto is_worth_it = [&] {
+    return !has_room(wishes) && is_worth_waiting(context, wishes, context.tasks.now() - begin);
+  };
+  bool waited = false;
+  if (++waiting_ <= kMaxWaitingPods) {
+    while (!context.expired() && is_worth_it()) {
+      (void)sleep_for(context.tasks, kLookAgain, context.stop);
+      waited = true;
+    }
+  }
+  --waiting_;
+  return waited;
 }
 
 bool PodPorts::has_room(const PortWishes& wishes) const {

@@ -4,6 +4,7 @@
 // way, the claim is freed when its lifetime is over.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "admission/port_wishes.h"
@@ -12,6 +13,10 @@
 #include "kube/admission/router.h"
 
 namespace berth::admission {
+
+// Creations that wait at one time for a pool to have its first ports. The webhook has a bounded
+// number of handlers: what one pool does must not delay Pods of others.
+inline constexpr int kMaxWaitingPods = 16;
 
 class PodPorts {
  public:
@@ -43,6 +48,8 @@ class PodPorts {
                               const std::vector<claims::TakenSlot>& slots) const;
   // By what this replica's caches know.
   bool has_room(const PortWishes& wishes) const;
+  // Until there is room, or it is not worth it. True: it waited.
+  bool wait_for_room(const Context& context, const PortWishes& wishes, Instant begin);
   bool is_worth_waiting(const Context& context, const PortWishes& wishes, Duration waited) const;
   // What the creator of the Pod is told: when a pool can never give what is asked for, that.
   Error reason(const kube::AdmissionRequest& request, const PortWishes& wishes, Error error) const;
@@ -54,6 +61,7 @@ class PodPorts {
   const claims::PoolStore& pools_;
   const MakeToken make_token_;
   const OnRefused on_refused_;
+  std::atomic<int> waiting_{0};
 };
 
 }  // namespace berth::admission

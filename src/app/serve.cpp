@@ -6,6 +6,10 @@
 namespace berth::app {
 namespace {
 
+// An admission waits for the API server nearly all of its time, and a few wait for a pool that is
+// being filled (admission::kMaxWaitingPods).
+constexpr int kWebhookThreads = 64;
+
 std::string host_in_url(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
 }
@@ -20,7 +24,8 @@ Result<std::unique_ptr<net::Server>> start_webhooks(App& app, const Config& conf
        .port = config.webhook_port,
        .share_port = config.share_webhook_port,
        .certificate =
-           std::make_shared<const net::ServerCertificate>(serving_part(*app.certificate()))},
+           std::make_shared<const net::ServerCertificate>(serving_part(*app.certificate())),
+       .handler_threads = kWebhookThreads},
       [&app](const net::Request& request, const net::Peer&, std::stop_token stop) {
         return app.admit(request, std::move(stop));
       });

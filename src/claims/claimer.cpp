@@ -34,6 +34,7 @@ Claimer::Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, R
     : client_(client),
       store_(store),
       index_(index),
+      unbound_(store),
       options_(std::move(options)),
       random_(random) {}
 

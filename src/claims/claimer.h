@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "base/random.h"
 #include "claims/slot_index.h"
+#include "claims/unbound_claims.h"
 #include "kube/client/client.h"
 
 namespace berth::claims {
@@ -56,6 +57,7 @@ class Claimer {
     model::LoadBalancerDefaults defaults{};
   };
 
+  // Before the informers start.
   Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, Random random,
           Options options);
 
@@ -130,6 +132,7 @@ class Claimer {
   kube::Client& client_;
   ListenerStore& store_;
   SlotIndex& index_;
+  const UnboundClaims unbound_;
   const Options options_;
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);

@@ -188,16 +188,16 @@ Result<std::vector<TakenSlot>> Claimer::reuse_oldest(const Context& context,
                                                      const std::vector<SlotRequest>& requests,
                                                      const ledger::Claim& claim) {
   if (claim.owner_uid.empty()) return std::vector<TakenSlot>{};
-  const std::vector<ListenerPtr> unbound = store_.by_index(kOwnerIndex, claim.owner_uid);
-  std::set<std::string> tokens;
-  for (const ListenerPtr& lock : unbound)
-    if (const auto earlier = claim_of(*lock)) tokens.insert(earlier->token);
-  if (tokens.size() < kMaxUnboundClaims) return std::vector<TakenSlot>{};
+  if (unbound_.count(claim.owner_uid) < kMaxUnboundClaims) return std::vector<TakenSlot>{};
 
-  const WallTime now = context.tasks.wall_time();
+  const WallTime until = context.tasks.wall_time() - kReuseAge;
+  std::vector<ListenerPtr> unbound;
+  for (const kube::ObjectKey& key : unbound_.oldest(claim.owner_uid, until, kMaxUnboundClaims))
+    if (ListenerPtr lock = store_.get(key)) unbound.push_back(std::move(lock));
+  // What the store has may be newer.
   const LocksByEntry oldest = oldest_match(requests, unbound, [&](const ledger::Claim& earlier) {
-    return earlier.request == claim.request && now - earlier.since >= kReuseAge &&
-           earlier.pod_uid.empty();
+    return earlier.state == SlotState::claimed && earlier.owner_uid == claim.owner_uid &&
+           earlier.request == claim.request && earlier.since <= until && earlier.pod_uid.empty();
   });
   if (oldest.empty()) return std::vector<TakenSlot>{};
   const ledger::Claim earlier = *claim_of(*oldest.front().front());

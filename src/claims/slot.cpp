@@ -67,11 +67,6 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
     if (claim && !claim->pod_name.empty())
       emit(kube::ObjectKey{claim->ns, claim->pod_name}.to_string());
   });
-  store.add_index(std::string(kOwnerIndex), [](const api::Listener& listener, kube::EmitKey emit) {
-    const auto claim = claim_of(listener);
-    const bool unbound = claim && claim->state == ledger::SlotState::claimed;
-    if (unbound && !claim->owner_uid.empty()) emit(claim->owner_uid);
-  });
   store.add_index(std::string(kBalancerIndex),
                   [defaults](const api::Listener& listener, kube::EmitKey emit) {
                     if (is_foreign(listener)) return;

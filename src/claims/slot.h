@@ -30,11 +30,10 @@ inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
 inline constexpr std::string_view kPoolOwner = "PortPool";
 
 // Names of the indexes on the Listener store. What is foreign is in none of them.
-inline constexpr std::string_view kPoolIndex = "pool";            // by "namespace/pool"
-inline constexpr std::string_view kTokenIndex = "claim-token";    // claims whose Pod was not seen
-inline constexpr std::string_view kPodIndex = "claim-pod";        // by "namespace/pod"
-inline constexpr std::string_view kOwnerIndex = "unbound-owner";  // unbound claims by owner's uid
-inline constexpr std::string_view kBalancerIndex = "balancer";    // by LoadBalancer object
+inline constexpr std::string_view kPoolIndex = "pool";          // by "namespace/pool"
+inline constexpr std::string_view kTokenIndex = "claim-token";  // claims whose Pod was not seen
+inline constexpr std::string_view kPodIndex = "claim-pod";      // by "namespace/pod"
+inline constexpr std::string_view kBalancerIndex = "balancer";  // by LoadBalancer object
 // The key, in the last one, of Listeners whose reference cannot be read.
 inline constexpr std::string_view kNoBalancer;
 

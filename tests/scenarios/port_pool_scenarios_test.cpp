@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 
+#include "admission/pod_ports.h"
 #include "pool_house.h"
 
 namespace berth::scenario {
@@ -159,6 +160,39 @@ TEST(PortPool, AClaimOfAPodThatLostItsLabelIsNotUsedAgain) {
         .start_port;
   };
   EXPECT_NE(port_of(first), port_of(second));
+}
+
+// Handlers of the webhook are few: what waits for a pool that does not come must leave some.
+TEST(PortPool, OnlySomePodsWaitForAPoolThatIsBeingFilled) {
+  constexpr int kMore = 4;
+  PoolHouse house(9, {});
+  ASSERT_TRUE(house.open());
+  house.world().provider().set_faults({.unavailable = 1});
+  ASSERT_TRUE(house.cluster().create_all(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: late, namespace: games}
+spec:
+  poolItems:
+    - {itemName: item1, loadBalancerIDs: ["edge:late"], protocol: TCP, startPort: 30000, endPort: 30100}
+)"));
+  ASSERT_TRUE(house.cluster().run_for(seconds{1}));
+  struct Count {
+    int at_once = 0;
+    int late = 0;
+  };
+  const auto count = std::make_shared<Count>();
+  world::World* const world = &house.world();
+  for (int i = 0; i < admission::kMaxWaitingPods + kMore; ++i) {
+    house.cluster().play(fmt::format("person-{}", i), [world, count, i](std::stop_token) {
+      const Instant begin = world->kernel().now();
+      (void)User(*world).create(fmt::format("late-{}", i), {.request = "late TCP 8000"}, 1);
+      ++(world->kernel().now() - begin < seconds{4} ? count->at_once : count->late);
+    });
+  }
+  ASSERT_TRUE(house.run_until(
+      [count] { return count->at_once + count->late == admission::kMaxWaitingPods + kMore; }));
+  EXPECT_EQ(count->at_once, kMore);
 }
 
 // As people do when something hangs: the finalizer is taken off by hand.

@@ -109,7 +109,7 @@ TEST_F(SlowNodeTest, APodThatWaitsForItsAddressKeepsItsPort) {
   ASSERT_TRUE(user_.create("room-0", kind_of(0))) << user_.last_refusal();
   const std::string lock = lock_of("room-0");
   tamper(lock, "");
-  ASSERT_TRUE(house_.cluster().run_for(seconds{5}));
+  ASSERT_TRUE(house_.cluster().run_for(seconds{15}));
   EXPECT_THAT(claim_on(lock), testing::HasSubstr("\"Bound\"")) << lock;
 }
 

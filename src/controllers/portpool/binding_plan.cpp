@@ -8,6 +8,7 @@
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/overtaken.h"
+#include "controllers/portpool/pool_plan.h"
 #include "controllers/portpool/targets.h"
 
 namespace berth::controllers::portpool {
@@ -128,8 +129,12 @@ class Planner {
     change(slot.lock, std::move(claim), spec_for(slot.lock->spec, pod, entry), view_.key);
     for (const claims::ListenerPtr& peer : slot.peers)
       change(peer, std::nullopt, spec_for(peer->spec, pod, entry), view_.key);
-    const auto leads = [&](const claims::ListenerPtr& one) { return leads_to(*one, pod, entry); };
-    if (leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(&entry);
+    // One that is leaving may have left its load balancer already.
+    const auto leads = [&](const claims::ListenerPtr& one) {
+      return !one->meta.deleting && leads_to(*one, pod, entry);
+    };
+    const bool all = slot.peers.size() == peers_of(*slot.lock).size();
+    if (all && leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(&entry);
   }
 
   static Duration keep_of(const kube::Pod& pod) {
@@ -218,26 +223,37 @@ class Planner {
     return made && pod.meta.created - *made <= kCreation && *made - pod.meta.created <= kCreation;
   }
 
-  // Nobody else could have claimed it: somebody took the claim off, or the Listener is a new one.
-  // From the first moment, so that nobody does.
+  // Nobody has it: somebody took the claim off, or the Listener is a new one.
   void plan_lost(const HeldSlot& slot) {
     if (!has_living_pod()) return;
-    const kube::Pod& pod = *view_.pod;
-    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
-    const bool is_free = entry && claims::claim_text(*slot.lock).empty();
-    // What terminates has no use for a port that does not lead to it any more.
-    if (is_free && was_admitted() && leads_nowhere_else(slot, *entry) &&
-        (!pod.meta.deleting || leads_somewhere(slot))) {
-      const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
-      return lead_here(slot, *entry,
-                       bound({.token = std::string(token.empty() ? pod.meta.uid : token),
-                              .ns = view_.key.ns,
-                              .keep = keep_of(pod)}));
-    }
-    if (pod.meta.deleting) return;
-    const Duration age = view_.now - pod.meta.created;
+    if (may_have_again(slot)) return take_again(slot);
+    if (view_.pod->meta.deleting) return;
+    const Duration age = view_.now - view_.pod->meta.created;
     look_again(age < kLostGrace ? kLostGrace - age : kLookForLost);
     if (age >= kLostGrace) lost_ = slot.lock;
+  }
+
+  bool may_have_again(const HeldSlot& slot) const {
+    const kube::Pod& pod = *view_.pod;
+    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+    if (!entry || !claims::claim_text(*slot.lock).empty()) return false;
+    if (!was_admitted() || !leads_nowhere_else(slot, *entry)) return false;
+    if (leads_somewhere(slot)) return true;
+    // What terminates has no use for it any more.
+    if (pod.meta.deleting) return false;
+    // Of a young Pod without an address the claim is on its way to our cache.
+    return claims::has_targets(spec_for(slot.lock->spec, pod, *entry)) ||
+           view_.now - pod.meta.created >= kLostGrace;
+  }
+
+  // Also without an address, so that nobody else takes it.
+  void take_again(const HeldSlot& slot) {
+    const kube::Pod& pod = *view_.pod;
+    const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
+    lead_here(slot, *entry_for(told_, *slot.lock),
+              bound({.token = std::string(token.empty() ? pod.meta.uid : token),
+                     .ns = view_.key.ns,
+                     .keep = keep_of(pod)}));
   }
 
   void change(const claims::ListenerPtr& listener, std::optional<std::string> claim,

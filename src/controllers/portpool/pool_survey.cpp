@@ -54,6 +54,13 @@ void survey_listener(const WantedListener& wanted, const ListenerPtr& listener,
   if (wanted.is_lock() && claims::claim_text(*listener).empty()) survey_free(listener, caches, out);
 }
 
+bool is_of_free_slot(const api::Listener& listener, const ListenerStore& listeners) {
+  const std::string_view lock = kube::get(listener.meta.annotations, kLockAnnotation);
+  if (lock.empty()) return claims::claim_text(listener).empty();
+  const ListenerPtr found = listeners.get(listener.meta.ns.view(), lock);
+  return found && claims::claim_text(*found).empty();
+}
+
 // Names that the item needs and that Listeners of others have.
 struct Occupied {
   ListenerPtr first{};
@@ -108,6 +115,29 @@ void survey_item(const api::PortPool& pool, const api::PortPoolItem& item, const
 }
 
 }  // namespace
+
+bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
+                   const ListenerStore& listeners) {
+  // Also what another controller made for it: when that goes, its name is free.
+  if (kube::get(change.object().meta.labels, api::kOwnerKindKey) != claims::kPoolOwner)
+    return false;
+  if (!change.before || !change.after) return true;
+  const api::Listener& a = *change.before;
+  const api::Listener& b = *change.after;
+  if (is_lock(a) != is_lock(b) || a.meta.deleting != b.meta.deleting ||
+      a.status.listener_id.empty() != b.status.listener_id.empty())
+    return true;
+  if (claims::has_targets(b.spec) && is_of_free_slot(b, listeners)) return true;
+  if (!claims::claim_text(b).empty() || claims::claim_text(a).empty()) return false;
+  // It is free now. Of an item that is leaving it may go; a peer may lead somewhere all the same.
+  const bool stays =
+      pool && !pool->meta.deleting &&
+      std::ranges::find(pool->spec.pool_items, claims::item_of(b), &api::PortPoolItem::item_name) !=
+          pool->spec.pool_items.end();
+  return !stays || std::ranges::any_of(peers_in(listeners, b), [](const ListenerPtr& peer) {
+    return claims::has_targets(peer->spec);
+  });
+}
 
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
                        const ListenerStore& listeners, const kube::Store<kube::Pod>& pods,

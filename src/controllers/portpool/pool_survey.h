@@ -13,6 +13,12 @@
 
 namespace berth::controllers::portpool {
 
+// Whether the pool must be looked at after this change: its status, and which Listeners there are,
+// depend on it. A look goes through all of them, so one that changes hands, as most do, is none.
+// `pool` is what its Listeners name; null: it is not known.
+bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
+                   const claims::ListenerStore& listeners);
+
 struct PoolSurvey {
   std::map<std::string, ItemReport> reports{};  // by item
   std::vector<WantedListener> missing{};

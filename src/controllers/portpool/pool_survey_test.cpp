@@ -230,6 +230,42 @@ TEST_F(PoolSurveyTest, HalfAnItemDoesNotHoldPortsThatOthersWant) {
       << "it wanted to grow; what it has is in use";
 }
 
+// A look goes through all Listeners: a pool of 40,000 ports whose rooms come and go would do
+// nothing else.
+TEST_F(PoolSurveyTest, APortThatChangesHandsIsNoReasonToLookAtItsPool) {
+  const auto free = std::make_shared<const api::Listener>(lock_at(at(30000)));
+  const auto held = std::make_shared<const api::Listener>(
+      applied(with_claim(leading_to(*free, "10.0.0.1"), kClaim)));
+  const auto concerns = [this](auto before, auto after) {
+    have(*after);
+    return concerns_pool({before, after}, &pool_, listeners_);
+  };
+  EXPECT_FALSE(concerns(free, held));
+  EXPECT_FALSE(concerns(held, free));
+
+  const auto bare = std::make_shared<const api::Listener>(peer_at(at(30000)));
+  EXPECT_TRUE(concerns(free, bare)) << "its annotation comes back";
+  EXPECT_TRUE(concerns(free, std::make_shared<const api::Listener>(leading_to(*free, "10.0.0.9"))))
+      << "it leads somewhere, and nobody has it";
+  pool_.meta.deleting = true;
+  EXPECT_TRUE(concerns(held, free)) << "it may go now";
+  pool_.meta.deleting = false;
+  pool_.spec.pool_items.front().item_name = "renamed";
+  EXPECT_TRUE(concerns(held, free));
+}
+
+TEST_F(PoolSurveyTest, AFreeSlotWhosePeerLeadsSomewhereIsAReason) {
+  use_two_load_balancers();
+  have(applied(leading_to(west(), "10.0.0.9")));
+  const auto lock = std::make_shared<const api::Listener>(east());
+  const auto held = std::make_shared<const api::Listener>(with_claim(east(), kClaim));
+  EXPECT_TRUE(concerns_pool({held, lock}, &pool_, listeners_));
+  have(*lock);
+  const auto peer = std::make_shared<const api::Listener>(west());
+  const auto led = std::make_shared<const api::Listener>(leading_to(west(), "10.0.0.9"));
+  EXPECT_TRUE(concerns_pool({peer, led}, &pool_, listeners_));
+}
+
 TEST_F(PoolSurveyTest, WhatLeadsToAPodThatWasToldOfItIsNotTakenFromIt) {
   have(applied(leading_to(lock_at(at(30000)), "10.0.0.1")));
   kube::Pod pod{.meta = {.ns = kube::Interned("games"), .name = "room-0", .uid = "uid-1"},

@@ -36,21 +36,6 @@ constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
 
-// What the pool's status and the presence of its Listeners depend on.
-bool concerns_pool(const kube::Change<api::Listener>& change) {
-  // Also what another controller made for it: when that goes, its name is free.
-  if (kube::get(change.object().meta.labels, api::kOwnerKindKey) != claims::kPoolOwner)
-    return false;
-  if (!change.before || !change.after) return true;
-  const api::Listener& a = *change.before;
-  const api::Listener& b = *change.after;
-  const bool freed = claims::claim_text(b).empty() && !claims::claim_text(a).empty();
-  const bool unlocked = kube::has(a.meta.annotations, ledger::kClaimAnnotation) &&
-                        !kube::has(b.meta.annotations, ledger::kClaimAnnotation);
-  return unlocked || a.status.listener_id.empty() != b.status.listener_id.empty() ||
-         a.meta.deleting != b.meta.deleting || freed;
-}
-
 Result<> note(std::atomic<bool>& overtaken) {
   overtaken = true;
   return {};
@@ -77,8 +62,10 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
 void PoolController::watch(kube::WorkQueue& queue) {
   controller_.watch(caches_.pools,
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
-  caches_.listeners.on_change([&queue](const kube::Change<api::Listener>& change) {
-    if (concerns_pool(change)) queue.add_after(claims::pool_of(change.object()), kGather);
+  caches_.listeners.on_change([this, &queue](const kube::Change<api::Listener>& change) {
+    const ObjectKey pool = claims::pool_of(change.object());
+    if (concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners))
+      queue.add_after(pool, kGather);
   });
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.

@@ -165,7 +165,8 @@ class Room {
       if (!kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) continue;
       HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener), .claim = claim(name)};
       for (const std::string& peer : peers_of(listener))
-        slot.peers.push_back(std::make_shared<const api::Listener>(listeners.at(peer)));
+        if (listeners.contains(peer))
+          slot.peers.push_back(std::make_shared<const api::Listener>(listeners.at(peer)));
       const bool living = pod && !pod->finished();
       if (is_tied(slot.claim)) {
         out.slots.push_back(std::move(slot));

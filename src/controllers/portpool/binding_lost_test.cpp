@@ -1,0 +1,157 @@
+// Pods that have lost their claims: people changed or deleted Listeners by hand.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "controllers/portpool/test_support.h"
+
+namespace berth::controllers::portpool {
+namespace {
+
+using ledger::SlotState;
+using std::chrono::seconds;
+using ::testing::ElementsAre;
+using testing::entry;
+using ::testing::HasSubstr;
+using testing::is_idle;
+using ::testing::IsEmpty;
+using testing::put;
+using testing::reasons;
+using testing::Room;
+
+// The Pod was told of 30000, and nothing on the Listener says that it is the Pod's.
+class LostClaim : public ::testing::Test {
+ protected:
+  LostClaim() {
+    room_.set_claim("");
+    put(room_.pod->meta.labels, ledger::kTokenLabel, kToken);
+  }
+  void give_to_another() {
+    ledger::Claim claim = Room::admission("another");
+    claim.pod_name = "room-9";
+    claim.state = SlotState::bound;
+    room_.set_claim(claim);
+  }
+  const std::string kToken = ledger::make_token(testing::kNow - seconds{20}, 1, 2);
+  Room room_;
+};
+
+TEST_F(LostClaim, AFreePortIsItsOwnAgain) {
+  room_.step();
+  EXPECT_EQ(room_.claim().state, SlotState::bound);
+  EXPECT_EQ(room_.claim().pod_uid, "uid-1");
+  EXPECT_EQ(room_.claim().token, kToken);
+  EXPECT_EQ(room_.target(), "10.0.0.1:8000 w10");
+}
+
+// `kubectl get pod -o yaml`, and created again where our webhook is not called.
+TEST_F(LostClaim, APodWithACopiedAnnotationIsNotBoundAndIsToldWhy) {
+  for (const std::string& token :
+       {std::string(), std::string("token-1"),
+        ledger::make_token(testing::kNow - std::chrono::minutes{5}, 1, 2)}) {
+    Room room;
+    room.set_claim("");
+    put(room.pod->meta.labels, ledger::kTokenLabel, token);
+    EXPECT_THAT(room.step().changes, IsEmpty()) << token;
+    room.now += seconds{10};
+    const BindingPlan plan = room.step();
+    EXPECT_THAT(plan.changes, IsEmpty()) << token;
+    EXPECT_FALSE(room.object) << token;
+    ASSERT_TRUE(plan.pod_note.condition) << token;
+    EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("was never given to this Pod"));
+    EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("bcs-ingress-controller-inject=true"));
+  }
+}
+
+TEST_F(LostClaim, APortThatStillLeadsSomewhereIsWaitedFor) {
+  room_.listeners["demo-tcp-30000"] = claims::testing::applied(
+      claims::testing::leading_to(room_.listeners["demo-tcp-30000"], "10.0.0.9"));
+  EXPECT_THAT(room_.look().changes, IsEmpty());
+  EXPECT_TRUE(room_.look().look_again);
+}
+
+TEST_F(LostClaim, ThePortOfAPodThatIsReachedIsItsOwnAgainAndItStaysReady) {
+  Room room({entry(30000, {"east", "west"})});
+  room.make_ready();
+  const ledger::Claim before = room.claim("east-tcp-30000");
+  room.set_claim("", "east-tcp-30000");
+  const BindingPlan plan = room.step();
+  EXPECT_EQ(room.claim("east-tcp-30000"), before);
+  EXPECT_EQ(plan.changes.size(), 1u) << "nothing changes for the load balancers";
+  EXPECT_TRUE(plan.pod_note.empty());
+  EXPECT_TRUE(is_idle(room.look()));
+}
+
+TEST_F(LostClaim, APodThatWaitsForItsAddressHasItsPortAgain) {
+  room_.pod->ips.clear();
+  EXPECT_TRUE(is_idle(room_.step())) << "its claim may only be late";
+  room_.now += *room_.look().look_again;
+  room_.step();
+  EXPECT_EQ(room_.claim().pod_uid, "uid-1") << "or somebody else would have it";
+  EXPECT_EQ(room_.target(), "");
+  room_.pod->ips = {"10.0.0.1"};
+  room_.step();
+  EXPECT_EQ(room_.target(), "10.0.0.1:8000 w10");
+}
+
+TEST_F(LostClaim, APortThatLeadsToAPodThatEndsIsDrainedAsAnyOther) {
+  room_ = Room();
+  room_.make_ready();
+  room_.pod->meta.deleting = true;
+  room_.set_claim("");
+  room_.step();
+  EXPECT_EQ(room_.claim().state, SlotState::bound);
+  EXPECT_EQ(room_.target(), "10.0.0.1:8000 w0");
+}
+
+TEST_F(LostClaim, WhatMayOnlyBeLateIsNotCalledLost) {
+  give_to_another();
+  room_.now += seconds{4};
+  const BindingPlan plan = room_.look();
+  EXPECT_TRUE(is_idle(plan));
+  EXPECT_EQ(plan.look_again, seconds{6});
+}
+
+TEST_F(LostClaim, APodWhosePortIsAnothersIsNeverBoundAndIsToldOnce) {
+  give_to_another();
+  room_.now += seconds{10};
+  const BindingPlan plan = room_.step();
+  EXPECT_THAT(plan.changes, IsEmpty());
+  ASSERT_TRUE(plan.pod_note.condition);
+  EXPECT_FALSE(plan.pod_note.condition->ready);
+  EXPECT_EQ(plan.pod_note.condition->reason, "ClaimLost");
+  EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("held by Pod games/room-9"));
+  EXPECT_THAT(reasons(plan.pod_events), ElementsAre("ClaimLost"));
+  EXPECT_TRUE(is_idle(room_.look()));
+  EXPECT_TRUE(room_.look().look_again) << "it may become free";
+}
+
+TEST_F(LostClaim, WhenThePortIsFreeAgainEverythingIsRight) {
+  give_to_another();
+  room_.now += seconds{10};
+  room_.step();
+  room_.set_claim("");
+  room_.make_ready();
+  EXPECT_EQ(room_.pod_says(api::kBindStatusAnnotation), "Ready");
+  EXPECT_EQ(room_.pod->condition(api::kPortsReadyCondition), kube::ConditionStatus::yes)
+      << "also without a gate: the condition says that it was lost";
+}
+
+// `kubectl delete listener`: its pool makes another one, which has no claim.
+TEST(BindingPlan, APodWhoseListenerWasDeletedHasItsPortAgainFromTheNewOne) {
+  Room room;
+  room.make_ready();
+  const api::Listener listener = room.listeners["demo-tcp-30000"];
+  room.listeners.clear();
+  const BindingPlan without = room.step();
+  EXPECT_FALSE(without.look_again) << "the new one brings it back; many would look all the time";
+  EXPECT_EQ(room.status(), "NotReady");
+  EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
+
+  room.listeners["demo-tcp-30000"] = claims::testing::lock_at({});
+  room.make_ready();
+  EXPECT_EQ(room.target(), "10.0.0.1:8000 w10");
+  EXPECT_EQ(room.status(), "Ready");
+}
+
+}  // namespace
+}  // namespace berth::controllers::portpool
