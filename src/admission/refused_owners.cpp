@@ -1,5 +1,6 @@
 #include "admission/refused_owners.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 
@@ -15,6 +16,8 @@ using wire::Value;
 
 // More than this wait for one pool only if it is far too small: the others come by their own clock.
 constexpr std::size_t kMaxWaiting = 1000;
+// Pools that somebody waits for. Names of pools that are not there count too.
+constexpr std::size_t kMaxPools = 1000;
 // Of those that wait when one port becomes free.
 constexpr std::size_t kTouchedAtOnce = 8;
 // The controller must see that the port is there: a moment after it is.
@@ -68,8 +71,13 @@ void RefusedOwners::note(const Value& pod, const std::string& ns,
 
 void RefusedOwners::remember(const ObjectKey& owner, const std::vector<ObjectKey>& pools) {
   const MutexLock lock(mu_);
-  for (const ObjectKey& pool : pools)
-    if (waiting_[pool].size() < kMaxWaiting) waiting_[pool].insert(owner);
+  for (const ObjectKey& pool : pools) {
+    if (waiting_.size() >= kMaxPools && !waiting_.contains(pool)) continue;
+    std::deque<ObjectKey>& queue = waiting_[pool];
+    // Who is refused again has a place already, or goes to the end: the others have their turn.
+    if (queue.size() < kMaxWaiting && std::ranges::find(queue, owner) == queue.end())
+      queue.push_back(owner);
+  }
 }
 
 void RefusedOwners::on_room(const ObjectKey& pool, std::size_t ports) {
@@ -79,8 +87,8 @@ void RefusedOwners::on_room(const ObjectKey& pool, std::size_t ports) {
     const auto it = waiting_.find(pool);
     if (it == waiting_.end()) return;
     while (!it->second.empty() && next.size() < ports * kTouchedAtOnce) {
-      next.push_back(*it->second.begin());
-      it->second.erase(it->second.begin());
+      next.push_back(std::move(it->second.front()));
+      it->second.pop_front();
     }
     if (it->second.empty()) waiting_.erase(it);
   }

@@ -6,6 +6,7 @@
 // owned by the composition root and run by the Manager.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <string>
@@ -50,8 +51,9 @@ class RefusedOwners {
   kube::Client& client_;
   const claims::SlotIndex& slots_;
   Mutex mu_;
-  // By pool: the owners that wait for it, as queue keys ("namespace", "Kind/name").
-  std::map<kube::ObjectKey, std::set<kube::ObjectKey>> waiting_ GUARDED_BY(mu_);
+  // By pool: the owners that wait for it, first come first, as queue keys ("namespace",
+  // "Kind/name").
+  std::map<kube::ObjectKey, std::deque<kube::ObjectKey>> waiting_ GUARDED_BY(mu_);
   // Owners to touch, as above; ("namespace", "") to be looked into; ("", "") for all namespaces.
   kube::Controller controller_;
   bool has_looked_ = false;  // of the only worker

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <regex>
 
 #include "pool_house.h"
 #include "sim/workloads/controllers.h"
@@ -122,6 +123,21 @@ class RefusedWorkloads : public testing::TestWithParam<std::uint64_t> {
     }
   }
 
+  // They want more than there will ever be, and come before the others in every order.
+  void add_greedy_workloads(int count) {
+    const std::string first(kRefused.substr(0, kRefused.find("---")));
+    for (int i = 0; i < count; ++i) {
+      std::string set = std::regex_replace(first, std::regex("crowd"), fmt::format("a-{:02}", i));
+      set = std::regex_replace(set, std::regex("replicas: 1"), "replicas: 50");
+      ASSERT_TRUE(house_->cluster().create_all(set));
+    }
+    ASSERT_TRUE(house_->cluster().run_for(kLongRefused));
+  }
+  bool is_touched(const std::string& set) {
+    const auto found = house_->cluster().ask("GET", kReplicaSets + "/" + set);
+    return found && !wire::string_at(*found, "/metadata/annotations/berth.dev~1retry").empty();
+  }
+
   // One after the other, as a rolling update does.
   void restart_all() {
     for (int i = 0; i < replicas_; ++i) house_->world().restart(static_cast<std::size_t>(i));
@@ -188,6 +204,18 @@ TEST_P(RefusedWorkloads, AreNotForgottenInARollingUpdate) {
   refuse(2);
   restart_all();
   EXPECT_LE(longest_wait(), kAtOnce);
+}
+
+// Nine at least wait before it, and eight are touched for each port.
+TEST_P(RefusedWorkloads, HaveTheirTurnHoweverManyWantMore) {
+  refuse(1);
+  add_greedy_workloads(12);
+  for (const std::size_t i : {0u, 1u, 2u}) {
+    ASSERT_TRUE(house_->cluster().ask("DELETE", kPods + "/" + room(i)));
+    ASSERT_TRUE(house_->cluster().run_for(seconds{20}));
+  }
+  EXPECT_TRUE(is_touched("crowd"));
+  EXPECT_TRUE(is_touched("a-11"));
 }
 
 // Workloads are looked at when a replica starts and leads, and not by the port.
