@@ -1,9 +1,13 @@
 #include "claims/slot_index.h"
 
 #include <algorithm>
+#include <span>
 
 namespace berth::claims {
 namespace {
+
+// Slots that are settled under one lock: admissions of other pools wait for no more than these.
+constexpr std::size_t kSettledAtOnce = 256;
 
 // The bits change only with the shape of the pool: what its items are, not how they stand.
 bool has_same_shape(const api::PortPool& a, const api::PortPool& b) {
@@ -161,12 +165,22 @@ void SlotIndex::settle(const kube::ObjectKey& pool, const SlotChoice& choice) {
 }
 
 void SlotIndex::settle_all(const kube::ObjectKey& pool) {
-  const MutexLock lock(mu_);
-  const auto it = pools_.find(pool);
-  if (it == pools_.end()) return;
-  it->second->reserved.clear();
-  for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, pool.to_string()))
-    note(*it->second, *listener, true);
+  const std::vector<ListenerPtr> all = listeners_.by_index(kPoolIndex, pool.to_string());
+  {
+    const MutexLock lock(mu_);
+    if (const auto it = pools_.find(pool); it != pools_.end()) it->second->reserved.clear();
+  }
+  for (std::size_t begin = 0; begin < all.size(); begin += kSettledAtOnce) {
+    const MutexLock lock(mu_);
+    const auto it = pools_.find(pool);
+    if (it == pools_.end()) return;
+    const std::size_t end = std::min(begin + kSettledAtOnce, all.size());
+    for (const ListenerPtr& one : std::span(all).subspan(begin, end - begin)) {
+      // As it is now: what came meanwhile has been noted already.
+      if (const ListenerPtr now = listeners_.get(one->meta.ns.view(), one->meta.name))
+        note(*it->second, *now, true);
+    }
+  }
 }
 
 void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,

@@ -36,6 +36,8 @@ class Environment {
   ~Environment();
 
   Result<testing::ControlPlane*> control_plane();
+  // A new one with nothing in it; the former one ends, with the objects below.
+  Result<testing::ControlPlane*> fresh_control_plane();
   // The folder of the Go peers; an error says why there is none.
   Result<std::filesystem::path> peers() const;
   const std::filesystem::path& own_program() const { return own_program_; }

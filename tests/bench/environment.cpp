@@ -135,6 +135,13 @@ Environment::Environment(std::filesystem::path own_program)
     : own_program_(std::move(own_program)) {}
 Environment::~Environment() = default;
 
+Result<testing::ControlPlane*> Environment::fresh_control_plane() {
+  control_plane_.reset();
+  pods_ = false;
+  rooms_ = false;
+  return control_plane();
+}
+
 Result<testing::ControlPlane*> Environment::control_plane() {
   if (control_plane_) return control_plane_.get();
   if (const auto why = testing::ControlPlane::unavailable())

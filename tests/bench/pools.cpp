@@ -157,7 +157,7 @@ Result<std::vector<Line>> ready_thousands(Environment& environment) {
 }
 
 Result<std::vector<Line>> ready_real(Environment& environment) {
-  Result<testing::ControlPlane*> cluster = environment.control_plane();
+  Result<testing::ControlPlane*> cluster = environment.fresh_control_plane();
   if (!cluster) return pass(cluster);
   Model model;
   Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path(), model.driver);
@@ -281,7 +281,7 @@ Result<std::vector<Line>> restart(Environment& environment) {
 }
 
 Result<std::vector<Line>> restart_real(Environment& environment) {
-  Result<testing::ControlPlane*> cluster = environment.control_plane();
+  Result<testing::ControlPlane*> cluster = environment.fresh_control_plane();
   if (!cluster) return pass(cluster);
   return restart_on((*cluster)->kubeconfig_path(), "restart-20k-real", kRestartListenersReal);
 }
