@@ -78,11 +78,12 @@ TEST_F(Metrics, WhatTheEdgeCarriesIsCountedPerLoadBalancer) {
   for (const std::string protocol : {"TCP", "UDP"}) {
     const std::string labels = R"({lb="edge:play",protocol=")" + protocol + "\"}";
     const std::string out = R"({direction="out",lb="edge:play",protocol=")" + protocol + "\"}";
-    EXPECT_GE(value_of("berth_edge_connections_total" + labels), 1);
+    EXPECT_TRUE(eventually([&] { return value_of("berth_edge_connections_total" + labels) >= 1; }));
     EXPECT_TRUE(eventually([&] { return value_of("berth_edge_bytes_total" + out) >= 4; }));
   }
   EXPECT_EQ(value_of(R"(berth_edge_connect_failures_total{lb="edge:play",protocol="TCP"})"), 0);
-  EXPECT_GE(value_of("berth_edge_open_files"), 4);
+  // Both ports of both rooms; the other may be slower.
+  EXPECT_TRUE(eventually([&] { return value_of("berth_edge_open_files") >= 4; }));
 }
 
 TEST_F(Metrics, AWorkloadIsToldWhyItsPodsWereRefused) {
