@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
-#include <regex>
 
 #include "pool_house.h"
 #include "sim/workloads/controllers.h"
@@ -24,40 +23,26 @@ const std::string kListeners =
 constexpr Duration kLongRefused = minutes{11};
 constexpr Duration kAtOnce = seconds{1};
 
-// `crowd` and `set` ask for one port of `rooms` each. A ReplicaSet makes names, a StatefulSet has
-// them.
-constexpr std::string_view kRefused = R"(
+// Asks for one port of `rooms` for each Pod.
+std::string workload(const std::string& kind, const std::string& name, int replicas) {
+  return fmt::format(R"(
 apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: crowd, namespace: games}
+kind: {0}
+metadata: {{name: {1}, namespace: games}}
 spec:
-  replicas: 1
-  selector: {matchLabels: {app: crowd}}
+  replicas: {2}
+  selector: {{matchLabels: {{app: {1}}}}}
   template:
     metadata:
-      labels: {app: crowd}
+      labels: {{app: {1}}}
       annotations:
         portpools.networkextension.bkbcs.tencent.com: "true"
         ports.portpools.networkextension.bkbcs.tencent.com: rooms TCP 8000
     spec:
-      containers: [{name: room, image: "room:1", ports: [{containerPort: 8000}]}]
----
-apiVersion: apps/v1
-kind: StatefulSet
-metadata: {name: set, namespace: games}
-spec:
-  replicas: 1
-  serviceName: set
-  selector: {matchLabels: {app: set}}
-  template:
-    metadata:
-      labels: {app: set}
-      annotations:
-        portpools.networkextension.bkbcs.tencent.com: "true"
-        ports.portpools.networkextension.bkbcs.tencent.com: rooms TCP 8000
-    spec:
-      containers: [{name: room, image: "room:1", ports: [{containerPort: 8000}]}]
-)";
+      containers: [{{name: room, image: "room:1", ports: [{{containerPort: 8000}}]}}]
+)",
+                     kind, name, replicas);
+}
 
 // The cluster's own controllers, which live through everything here.
 class ControllerManager {
@@ -95,7 +80,9 @@ class RefusedWorkloads : public testing::TestWithParam<std::uint64_t> {
     User user(house_->world());
     for (std::size_t i = 0; i < kRoomPorts; ++i)
       ASSERT_TRUE(user.create(room(i), kind_of(0))) << user.last_refusal();
-    ASSERT_TRUE(house_->cluster().create_all(kRefused));
+    // A ReplicaSet makes names, a StatefulSet has them.
+    ASSERT_TRUE(house_->cluster().create_all(workload("ReplicaSet", "crowd", 1)));
+    ASSERT_TRUE(house_->cluster().create_all(workload("StatefulSet", "set", 1)));
     ASSERT_TRUE(house_->cluster().run_for(kLongRefused));
     ASSERT_EQ(pods(), kRoomPorts);
   }
@@ -125,12 +112,9 @@ class RefusedWorkloads : public testing::TestWithParam<std::uint64_t> {
 
   // They want more than there will ever be, and come before the others in every order.
   void add_greedy_workloads(int count) {
-    const std::string first(kRefused.substr(0, kRefused.find("---")));
-    for (int i = 0; i < count; ++i) {
-      std::string set = std::regex_replace(first, std::regex("crowd"), fmt::format("a-{:02}", i));
-      set = std::regex_replace(set, std::regex("replicas: 1"), "replicas: 50");
-      ASSERT_TRUE(house_->cluster().create_all(set));
-    }
+    for (int i = 0; i < count; ++i)
+      ASSERT_TRUE(
+          house_->cluster().create_all(workload("ReplicaSet", fmt::format("a-{:02}", i), 50)));
     ASSERT_TRUE(house_->cluster().run_for(kLongRefused));
   }
   bool is_touched(const std::string& set) {
