@@ -19,6 +19,7 @@
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pools.h"
 #include "controllers/portpool/sweep.h"
+#include "kube/admission/key_keeper.h"
 #include "kube/admission/router.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/pod.h"
@@ -28,6 +29,8 @@ namespace berth::app {
 namespace {
 
 constexpr Duration kCertificateCheckPeriod = std::chrono::minutes{10};
+constexpr Duration kKeyCheckPeriod = std::chrono::minutes{10};
+static_assert(kKeyCheckPeriod * 4 < kube::kKeyAnnouncement, "replicas must know a key in time");
 
 // Tokens tie a claim to its Pod; they are label values.
 class TokenSource {
@@ -97,6 +100,7 @@ struct App::Parts {
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry),
         keeper(client, keeper_options(config)),
+        keys(client, {.secret = {config.ns, std::string(controllers::install::kKeysSecret)}}),
         elector(client,
                 {.ns = config.ns,
                  .identity = config.identity,
@@ -270,6 +274,7 @@ struct App::Parts {
   admission::HostPorts host_ports;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
+  kube::KeyKeeper keys;
   kube::LeaderElector elector;
   controllers::install::Installer installer;
   kube::Health health;
@@ -299,6 +304,7 @@ App::~App() = default;
 
 Result<> App::prepare(const Context& context) {
   if (Result<> ensured = parts_->keeper.ensure(context); !ensured) return ensured;
+  if (Result<> ensured = parts_->keys.ensure(context); !ensured) return ensured;
   return parts_->installer.install(context);
 }
 
@@ -323,6 +329,9 @@ Result<> App::run(const Context& context) {
   };
   const auto keeper = context.tasks.spawn("certificate", [&](std::stop_token stop) {
     parts_->keeper.keep(beside(std::move(stop)), kCertificateCheckPeriod);
+  });
+  const auto keys = context.tasks.spawn("keys", [&](std::stop_token stop) {
+    parts_->keys.keep(beside(std::move(stop)), kKeyCheckPeriod);
   });
   const auto events = context.tasks.spawn(
       "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });

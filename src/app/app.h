@@ -27,7 +27,7 @@ class App {
       Config config, engine::Engine::DriverOf driver_of, Random random);
   ~App();
 
-  // What must be there before anything runs: the webhook's certificate and our CRDs.
+  // What must be there before anything runs: the webhook's certificate, our keys and our CRDs.
   Result<> prepare(const Context& context);
   // Current after `prepare`; the callback hears of renewals.
   std::shared_ptr<const kube::WebhookCertificate> certificate() const;

@@ -206,6 +206,7 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   };
   EXPECT_EQ(may({"patch", "pods", "--subresource=status", "-n", "games"}), "yes\n");
   EXPECT_EQ(may({"get", "secrets/berth-webhook-certificate", "-n", "berth-system"}), "yes\n");
+  EXPECT_EQ(may({"update", "secrets/berth-keys", "-n", "berth-system"}), "yes\n");
   EXPECT_EQ(may({"patch", "pods", "-n", "games"}), "no\n");
   EXPECT_EQ(may({"create", "pods", "-n", "games"}), "no\n");
   EXPECT_EQ(may({"get", "secrets", "-n", "games"}), "no\n");

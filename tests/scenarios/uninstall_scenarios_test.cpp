@@ -61,6 +61,10 @@ spec: {provider: edge, loadBalancerID: demo}
 apiVersion: v1
 kind: Secret
 metadata: {name: berth-webhook-certificate, namespace: berth-system}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: berth-keys, namespace: berth-system}
 )";
 
 // Its label was taken off.
@@ -192,6 +196,7 @@ TEST(Uninstall, NothingIsLeftAndItCanBeRunAgain) {
   const Survey before = house.look();
   EXPECT_EQ(before.of_kind.at("Listener"), 2u);
   EXPECT_THAT(before.objects, ::testing::Contains("Secret berth-system/berth-webhook-certificate"));
+  EXPECT_THAT(before.objects, ::testing::Contains("Secret berth-system/berth-keys"));
   EXPECT_THAT(before.objects, ::testing::Contains("Namespace berth-system"));
 
   const Result<> done = house.uninstall();

@@ -78,7 +78,8 @@ Array namespace_rules() {
       rule("coordination.k8s.io", texts({"leases"}), texts({"create"})),
       rule("coordination.k8s.io", texts({"leases"}), texts({"get", "update"}), texts({kLeaseName})),
       rule("", texts({"secrets"}), texts({"create"})),
-      rule("", texts({"secrets"}), texts({"get", "update"}), texts({kCertificateSecret}))};
+      rule("", texts({"secrets"}), texts({"get", "update"}),
+           texts({kCertificateSecret, kKeysSecret}))};
 }
 
 }  // namespace berth::controllers::install

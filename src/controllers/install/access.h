@@ -1,8 +1,8 @@
 // What the controller may do at the API server, and nothing more: its roles. Pure functions.
 //
-// Most of it is for the whole cluster, because pools, Pods and load balancers are. The lease and
-// the certificate are in our namespace alone. Objects that we install are named where the API lets
-// us: `create`, `list` and `watch` know no names.
+// Most of it is for the whole cluster, because pools, Pods and load balancers are. The lease, the
+// certificate and the keys are in our namespace alone. Objects that we install are named where the
+// API lets us: `create`, `list` and `watch` know no names.
 #pragma once
 
 #include <string>

@@ -50,10 +50,11 @@ inline constexpr std::string_view kHostPortsAnnotation = "berth.dev/host-ports";
 inline constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
 inline constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 
-// Names in our namespace: of the lease of the leader, and of the Secret of the webhooks'
-// certificate.
+// Names in our namespace: of the lease of the leader, and of the Secrets of the webhooks'
+// certificate and of the keys that seal what we write.
 inline constexpr std::string_view kLeaseName = "berth";
 inline constexpr std::string_view kCertificateSecret = "berth-webhook-certificate";
+inline constexpr std::string_view kKeysSecret = "berth-keys";
 
 // Paths of the webhooks, for the configurations and for the router.
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";

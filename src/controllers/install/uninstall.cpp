@@ -85,7 +85,8 @@ std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
     out.push_back({wanted.type, {wanted.type.namespaced ? options_.ns : "", wanted.name()}});
   }
   std::ranges::reverse(out);
-  out.push_back({kube::types::kSecret, {options_.ns, std::string(kCertificateSecret)}, false});
+  for (const std::string_view secret : {kCertificateSecret, kKeysSecret})
+    out.push_back({kube::types::kSecret, {options_.ns, std::string(secret)}, false});
   out.push_back({kube::types::kLease, {options_.ns, std::string(kLeaseName)}, false});
   return out;
 }
