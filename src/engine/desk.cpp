@@ -66,9 +66,10 @@ Instant Desk::serve(const Context& context) {
     return next_due();
   }
   if (!may_write()) return now() + kFenceRetry;
+  tell_of_slow_repairs();
   if (now() < not_before_) {
     if (error_) tell_all(*error_);  // those that came meanwhile
-    return not_before_;
+    return std::min(not_before_, next_slow_repair().value_or(kNever));
   }
   driver_ = office_.driver_of(lb_);
   if (!driver_) {
@@ -182,6 +183,7 @@ void Desk::load_balancer_gone(const Error& error) {
   ++attempts_;
   not_before_ = now() + office_.delay(Treatment::slowly, attempts_, error);
   error_ = error;
+  all_are_astray();
   for (OpenWish* wish : open_.all()) {
     // What has no load balancer does not exist.
     if (!wish->wish.spec) succeeded(*wish, "");
@@ -193,6 +195,7 @@ void Desk::load_balancer_gone(const Error& error) {
 Instant Desk::next_due() {
   Instant due = next_audit_;
   if (!open_.empty()) due = std::min(due, std::max(open_.next_due(now()), not_before_));
+  if (const auto repair = next_slow_repair()) due = std::min(due, *repair);
   if (audit_ || sweep_ || (stale_ && !open_.empty()))
     due = std::min(due, std::max(now(), not_before_));
   return due;

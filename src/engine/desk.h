@@ -51,6 +51,9 @@ class Desk {
 
   // desk_audit.cpp: comparing with what the caller believes.
   void run_audit();
+  void all_are_astray();
+  void tell_of_slow_repairs();
+  std::optional<Instant> next_slow_repair();
 
   // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
   void find_leftovers(const Standing& standing);

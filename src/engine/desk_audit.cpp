@@ -1,9 +1,28 @@
 // The audit: what the caller believes to be done, compared with what is there.
 #include <algorithm>
+#include <vector>
 
 #include "engine/desk.h"
 
 namespace berth::engine {
+namespace {
+
+// Most repairs are done in a moment, as all are after a restart of the edge load balancer: nobody
+// is told of them.
+constexpr Duration kQuickRepair = std::chrono::seconds{10};
+
+// Which wishes have traffic that does not arrive. Attributes alone lead nobody astray.
+std::vector<bool> astray_in(const lb::Plan& plan) {
+  std::vector<bool> out;
+  for (const lb::Finding& finding : plan.findings)
+    out.push_back(finding.verdict != lb::Verdict::as_wished &&
+                  finding.verdict != lb::Verdict::change);
+  for (const lb::Creation& step : plan.creations) out[step.wish] = true;
+  for (const lb::TargetStep& step : plan.targets) out[step.wish] = true;
+  return out;
+}
+
+}  // namespace
 
 void Desk::run_audit() {
   audit_ = false;
@@ -24,6 +43,7 @@ void Desk::run_audit() {
   const lb::Plan plan =
       lb::plan(wishes, known_, {driver_->limits(), office_.options.name_prefix, {}});
 
+  const std::vector<bool> astray = astray_in(plan);
   std::size_t drifted = 0;
   std::string first;
   for (std::size_t i = 0; i < standing.size(); ++i) {
@@ -32,13 +52,46 @@ void Desk::run_audit() {
       continue;
     }
     if (drifted++ == 0) first = standing[i].key;
-    open_.put(
-        {.key = std::move(standing[i].key), .wish = std::move(standing[i].wish), .repair = true});
+    open_.put({.key = std::move(standing[i].key),
+               .wish = std::move(standing[i].wish),
+               .repair = true,
+               .astray_since = astray[i] ? std::optional(now()) : std::nullopt});
   }
   office_.metrics.drift(lb_, drifted);
   if (drifted == 0) return;
   log_warn("a load balancer was changed by others and is repaired",
            {{"lb", to_string(lb_)}, {"listeners", std::to_string(drifted)}, {"first", first}});
+}
+
+// The load balancer is gone, and with it all that led anywhere.
+void Desk::all_are_astray() {
+  for (StandingWish& standing : office_.catalog(lb_).wishes) {
+    const bool leads =
+        standing.applied && standing.wish.spec && !standing.wish.spec->targets.empty();
+    if (!leads || open_.contains(standing.key)) continue;
+    open_.put({.key = std::move(standing.key),
+               .wish = std::move(standing.wish),
+               .repair = true,
+               .astray_since = now()});
+  }
+}
+
+void Desk::tell_of_slow_repairs() {
+  if (next_slow_repair().value_or(kNever) > now()) return;
+  for (OpenWish* wish : open_.all()) {
+    if (!wish->astray_since || wish->told || *wish->astray_since + kQuickRepair > now()) continue;
+    tell(*wish, error_of(Code::unavailable, "others changed it, and it is not repaired yet"));
+  }
+}
+
+std::optional<Instant> Desk::next_slow_repair() {
+  std::optional<Instant> out;
+  for (const OpenWish* wish : open_.all()) {
+    if (!wish->astray_since || wish->told) continue;
+    const Instant due = *wish->astray_since + kQuickRepair;
+    out = std::min(out.value_or(due), due);
+  }
+  return out;
 }
 
 }  // namespace berth::engine

@@ -34,7 +34,8 @@ void Desk::tell_again(const OpenWish& wish) {
                        .version = wish.wish.version,
                        .result = fail(*wish.told),
                        .listener_id = known ? known->id : std::string{},
-                       .foreign = wish.told_foreign});
+                       .foreign = wish.told_foreign,
+                       .astray = wish.astray_since.has_value()});
 }
 
 void Desk::tell_all(const Error& error) {
@@ -46,6 +47,8 @@ void Desk::failed(OpenWish& wish, const Error& error) {
   const Treatment treatment = treatment_of(error.code);
   ++wish.attempts;
   wish.not_before = now() + office_.delay(treatment, wish.attempts, error);
+  // Who believes that traffic arrives must not go on believing it.
+  if (wish.astray_since && treatment != Treatment::stop) tell(wish, error);
   switch (treatment) {
     case Treatment::stop: return;
     case Treatment::give_up:

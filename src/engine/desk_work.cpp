@@ -33,7 +33,9 @@ bool must_be_read_back(const OpenWish& wish) {
 lb::Desired desired(const Wish& wish) {
   return {.spec = wish.spec ? &*wish.spec : nullptr,
           .name = wish.spec ? std::string_view(wish.spec->name) : std::string_view(wish.name),
-          .known_id = wish.known_id};
+          .known_id = wish.known_id,
+          .protocol = wish.spec ? wish.spec->protocol : wish.protocol,
+          .own = wish.own};
 }
 
 void Desk::work(const Context& context) {

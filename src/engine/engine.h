@@ -34,7 +34,9 @@ struct Wish {
   model::PortRange ports{};
   std::string name{};
   std::string known_id{};  // from the object's status; empty when it was never created
-  std::string version{};   // handed back with the outcome: which wish it answers
+  // The ports that the wish's owner has on the load balancer: only there is anything removed.
+  model::PortRange own{};
+  std::string version{};  // handed back with the outcome: which wish it answers
 };
 
 struct Outcome {
@@ -45,6 +47,9 @@ struct Outcome {
   std::string listener_id{};  // when it exists
   // The port belongs to a listener that is not ours; it was not touched.
   bool foreign = false;
+  // Of a failure: the load balancer was seen to lead elsewhere or nowhere, although the caller
+  // believes that it leads where it should. A provider that does not answer was not seen to.
+  bool astray = false;
 };
 
 // Hears outcomes on the engine's tasks; must not block for long. A failure is reported when it

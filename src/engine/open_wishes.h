@@ -19,6 +19,8 @@ struct OpenWish {
   Wish wish{};
   // Found by the audit: nobody asked, so nobody waits for the answer.
   bool repair = false;
+  // Since when it was seen to lead elsewhere or nowhere while its caller believes it done.
+  std::optional<Instant> astray_since{};
   // A call of ours changed something for it since the load balancer was last listed.
   bool touched = false;
   // A call of ours made the listener: nobody before us knew its id.

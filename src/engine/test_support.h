@@ -27,7 +27,7 @@ inline Wish wish_for(model::Port port, std::vector<model::WeightedTarget> target
   spec.ports = {port, port};
   spec.name = fmt::format("{}{}", kPrefix, port);
   spec.targets = std::move(targets);
-  Wish wish{.lb = lb, .ports = spec.ports, .name = spec.name, .version = "1"};
+  Wish wish{.lb = lb, .ports = spec.ports, .name = spec.name, .own = spec.ports, .version = "1"};
   wish.spec = std::move(spec);
   return wish;
 }

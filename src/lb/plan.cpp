@@ -83,7 +83,9 @@ class Planner {
     const Desired& wish = wishes_[index];
     if (!wish.spec) return;
     for (const KnownListener* listener : named_by(wish, known_)) {
-      if (!is_at(*listener, *wish.spec) || kept_.contains(listener->id)) continue;
+      if (!is_at(*listener, *wish.spec) || !is_ours(wish, *listener) ||
+          kept_.contains(listener->id))
+        continue;
       kept_.insert(listener->id);
       out_.findings[index].listener_id = listener->id;
       return;
@@ -92,7 +94,7 @@ class Planner {
 
   void remove_outdated(std::size_t index) {
     for (const KnownListener* listener : named_by(wishes_[index], known_)) {
-      if (!kept_.contains(listener->id)) remove(index, *listener);
+      if (verdict_on(wishes_[index], *listener) == Verdict::change) remove(index, *listener);
     }
   }
 
@@ -140,7 +142,7 @@ class Planner {
     for (const KnownListener* listener : in_the_way(spec)) {
       step.after_removal = true;
       if (removed_.contains(listener->id)) continue;
-      const Verdict verdict = verdict_on(*listener);
+      const Verdict verdict = verdict_on(wishes_[index], *listener);
       if (verdict == Verdict::change) {
         leftovers.push_back(listener);
         continue;
@@ -156,13 +158,19 @@ class Planner {
     if (!spec.targets.empty()) out_.targets.push_back({index, target_change("", spec.targets, {})});
   }
 
-  // `change`: a leftover of ours that nobody wishes any more.
-  Verdict verdict_on(const KnownListener& listener) const {
+  bool is_ours(const Desired& wish, const KnownListener& listener) const {
+    return rules_.name_prefix.empty() ? listener.spec.name == wish.name
+                                      : listener.spec.name.starts_with(rules_.name_prefix);
+  }
+
+  // `change`: a leftover of ours that nobody wishes any more, and that the wish may remove.
+  Verdict verdict_on(const Desired& wish, const KnownListener& listener) const {
     if (kept_.contains(listener.id)) return Verdict::held;
     if (rules_.wished_elsewhere && rules_.wished_elsewhere(listener)) return Verdict::held;
-    const bool ours =
-        !rules_.name_prefix.empty() && listener.spec.name.starts_with(rules_.name_prefix);
-    return ours ? Verdict::change : Verdict::foreign;
+    if (!is_ours(wish, listener)) return Verdict::foreign;
+    const bool has_right =
+        listener.spec.protocol == wish.protocol && wish.own.contains(listener.spec.ports);
+    return has_right ? Verdict::change : Verdict::held;
   }
 
   std::vector<const KnownListener*> in_the_way(const ListenerSpec& spec) const {

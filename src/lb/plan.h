@@ -3,8 +3,9 @@
 //
 // Order: remove listeners, create, change attributes, change targets. Within a listener targets are
 // added before others are removed. A listener that is not ours is reported and never touched. Ours
-// is: its id is known from the wish, it has the name of the wish, or its name begins with our
-// prefix.
+// is one whose name begins with our prefix: ids and names in a wish come from objects that people
+// can write, and only say which of ours is meant. A wish removes nothing outside of the ports that
+// its owner has, and nothing that another wish wants.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +26,9 @@ struct Desired {
   const model::ListenerSpec* spec = nullptr;  // null: shall not exist
   std::string_view name{};                    // at the provider
   std::string_view known_id{};                // empty: not known
+  // The ports of the load balancer that the wish's owner has: nothing else is removed for it.
+  model::Protocol protocol = model::Protocol::tcp;
+  model::PortRange own{};
 };
 
 enum class Verdict : std::uint8_t {
@@ -72,9 +76,9 @@ struct Plan {
 
 struct PlanRules {
   DriverLimits limits{};
-  std::string_view name_prefix{};  // of our listeners; empty: none is ours by its prefix
+  std::string_view name_prefix{};  // of our listeners; empty: ours has the name of its wish
   // Whether some wish beyond those that are planned wants this listener as it is. Asked only about
-  // listeners that are in the way.
+  // listeners that are in the way or shall go.
   std::function<bool(const KnownListener&)> wished_elsewhere{};
 };
 

@@ -81,18 +81,21 @@ struct GeneratedWish {
   std::optional<ListenerSpec> spec{};
   std::string name{};
   std::string known_id{};
+  Protocol protocol = Protocol::tcp;
+  model::PortRange own{1, kPorts};
 };
 
 std::vector<GeneratedWish> generated_wishes(const World& world, const DriverLimits& limits) {
   std::vector<GeneratedWish> out;
   for (int i = 0; i < 8; ++i) {
     if (pick(3) == 0) continue;
-    GeneratedWish wish{.name = fmt::format("{}{}", kOurs, i)};
+    GeneratedWish wish{.name = fmt::format("{}{}", kOurs, i),
+                       .protocol = pick(2) ? Protocol::tcp : Protocol::udp};
     for (const auto& [id, there] : world) {
       if (there.name == wish.name && pick(2)) wish.known_id = id;
     }
     if (pick(4)) {
-      wish.spec = ListenerSpec{.protocol = pick(2) ? Protocol::tcp : Protocol::udp,
+      wish.spec = ListenerSpec{.protocol = wish.protocol,
                                .ports = generated_ports(limits.has_ranges || pick(10) == 0),
                                .name = wish.name,
                                .attributes = generated_attributes(),
@@ -114,7 +117,11 @@ Inventory known_of(const World& world) {
 std::vector<Desired> views(const std::vector<GeneratedWish>& wishes) {
   std::vector<Desired> out;
   for (const GeneratedWish& wish : wishes) {
-    out.push_back({wish.spec ? &*wish.spec : nullptr, wish.name, wish.known_id});
+    out.push_back({.spec = wish.spec ? &*wish.spec : nullptr,
+                   .name = wish.name,
+                   .known_id = wish.known_id,
+                   .protocol = wish.protocol,
+                   .own = wish.own});
   }
   return out;
 }
@@ -205,7 +212,7 @@ RC_GTEST_PROP(PlanProperties, ApplyingThePlanGivesWhatIsWished, ()) {
     const Finding& finding = plan.findings[i];
     const bool served = finding.verdict == Verdict::as_wished || finding.verdict == Verdict::change;
     const auto there = std::find_if(after.begin(), after.end(), [&](const auto& listener) {
-      return listener.second.name == wish.name;
+      return listener.second.name == wish.name && listener.second.protocol == wish.protocol;
     });
     if (!wish.spec || !served) {
       RC_ASSERT(there == after.end());
@@ -225,6 +232,25 @@ RC_GTEST_PROP(PlanProperties, WhatIsNotOursStaysAsItWas, ()) {
   apply(cut(given.plan(), given.limits), given.wishes, given.limits, after);
   for (const auto& [id, before] : given.world) {
     if (!is_theirs(before) && !given.wished_elsewhere.contains(id)) continue;
+    RC_ASSERT(after.contains(id));
+    RC_ASSERT(after.at(id) == before);
+  }
+}
+
+// Names and ids may be forged: they reach no further than the ports that the wish's owner has.
+RC_GTEST_PROP(PlanProperties, WhatNoOwnerHasStaysAsItWas, ()) {
+  Case given;
+  for (GeneratedWish& wish : given.wishes) {
+    const auto first = static_cast<model::Port>(1 + pick(kPorts));
+    wish.own = wish.spec ? wish.spec->ports : model::PortRange{first, first};
+  }
+  World after = given.world;
+  apply(cut(given.plan(), given.limits), given.wishes, given.limits, after);
+  for (const auto& [id, before] : given.world) {
+    const bool reached = std::ranges::any_of(given.wishes, [&](const GeneratedWish& wish) {
+      return wish.protocol == before.protocol && wish.own.contains(before.ports);
+    });
+    if (reached) continue;
     RC_ASSERT(after.contains(id));
     RC_ASSERT(after.at(id) == before);
   }

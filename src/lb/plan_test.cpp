@@ -25,8 +25,14 @@ ListenerSpec listener(std::string name, model::Port first, std::vector<WeightedT
           .targets = std::move(targets)};
 }
 
-Desired wish(const ListenerSpec& spec, std::string_view id = {}) {
-  return {.spec = &spec, .name = spec.name, .known_id = id};
+constexpr model::PortRange kAll{1, 65535};
+
+// Of an owner that has these ports: all of them unless it is said.
+Desired wish(const ListenerSpec& spec, std::string_view id = {}, model::PortRange own = kAll) {
+  return {.spec = &spec, .name = spec.name, .known_id = id, .protocol = spec.protocol, .own = own};
+}
+Desired farewell(std::string_view name, std::string_view id, model::PortRange own = kAll) {
+  return {.spec = nullptr, .name = name, .known_id = id, .own = own};
 }
 
 Inventory inventory(std::vector<ObservedListener> listeners) {
@@ -76,17 +82,51 @@ TEST(Plan, AForeignListenerOnThePortIsReportedAndLeftAlone) {
   EXPECT_THAT(out.findings[0].holder, testing::HasSubstr("theirs"));
 }
 
-TEST(Plan, AListenerWhoseIdIsKnownIsOursWhateverItsName) {
+// An id comes from an object's status, which people can write.
+TEST(Plan, AKnownIdMakesNoForeignListenerOurs) {
   const ListenerSpec spec = listener("berth-80", 80, {target(1)});
-  const Plan out = plan_one(wish(spec, "l1"), inventory({{"l1", listener("renamed", 80)}}));
-  EXPECT_EQ(out.findings[0].verdict, Verdict::change);
-  EXPECT_THAT(out.creations, IsEmpty());
-  EXPECT_THAT(out.targets, SizeIs(1));
+  const Inventory known = inventory({{"l1", listener("theirs", 80)}});
+  const Plan out = plan_one(wish(spec, "l1"), known);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(out.findings[0].verdict, Verdict::foreign);
+  EXPECT_TRUE(plan_one(farewell("berth-80", "l1"), known).empty());
+}
+
+TEST(Plan, NothingIsRemovedOutsideOfTheOwnersPorts) {
+  const Inventory known = inventory({{"l1", listener("berth-victim", 80, {target(1)})}});
+  // By its id, and by its name.
+  for (const Desired& attack :
+       {farewell("berth-mine", "l1", {90, 99}), farewell("berth-victim", "", {90, 99})}) {
+    const Plan out = plan_one(attack, known);
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(out.findings[0].verdict, Verdict::as_wished);
+  }
+  const ListenerSpec moved = listener("berth-victim", 90);
+  const Plan out = plan_one(wish(moved, "l1", {90, 99}), known);
+  EXPECT_THAT(out.removals, IsEmpty());
+  EXPECT_THAT(out.creations, SizeIs(1));
+}
+
+TEST(Plan, NothingIsRemovedThatReachesBeyondTheOwnersPorts) {
+  ListenerSpec wide = listener("berth-old", 80);
+  wide.ports.last = 95;
+  const ListenerSpec spec = listener("berth-new", 90);
+  const Plan out = plan_one(wish(spec, "", {90, 99}), inventory({{"l1", wide}}));
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(out.findings[0].verdict, Verdict::held);
+}
+
+TEST(Plan, NothingIsRemovedThatAnotherWishWants) {
+  PlanRules rules = kRules;
+  rules.wished_elsewhere = [](const KnownListener& there) { return there.id == "l1"; };
+  const Plan out =
+      plan_one(farewell("berth-80", "l1"), inventory({{"l1", listener("berth-80", 80)}}), rules);
+  EXPECT_TRUE(out.empty());
 }
 
 TEST(Plan, RemovalOfWhatIsNotThereIsDone) {
-  const Desired gone{.spec = nullptr, .name = "berth-80", .known_id = "l1"};
-  const Plan out = plan_one(gone, inventory({{"l2", listener("theirs", 80)}}));
+  const Plan out =
+      plan_one(farewell("berth-80", "l1"), inventory({{"l2", listener("theirs", 80)}}));
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(out.findings[0].verdict, Verdict::as_wished);
 }
@@ -135,7 +175,7 @@ TEST(Plan, OfTwoWishesForOnePortTheEarlierIsServed) {
 
 TEST(Plan, APortThatIsGivenUpAndWantedInOnePlanIsHandedOver) {
   const ListenerSpec b = listener("berth-b", 80);
-  const Desired wishes[] = {wish(b), {.spec = nullptr, .name = "berth-a", .known_id = "l1"}};
+  const Desired wishes[] = {wish(b), farewell("berth-a", "l1")};
   const Plan out = plan(wishes, inventory({{"l1", listener("berth-a", 80)}}), kRules);
   EXPECT_THAT(out.removals, SizeIs(1));
   ASSERT_THAT(out.creations, SizeIs(1));

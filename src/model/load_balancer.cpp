@@ -105,6 +105,33 @@ std::string to_string(const LoadBalancerRef& ref) {
   return ref.region + ":" + ref.id;
 }
 
+std::size_t max_listener_name(Provider provider) {
+  switch (provider) {
+    case Provider::tencent: return 60;
+    case Provider::gcp: return 63;
+    case Provider::aws:
+    case Provider::edge: return 255;
+  }
+  return 60;
+}
+
+std::string canonical(const LoadBalancerRef& ref) {
+  return fmt::format("{}//{}/{}", to_string(ref.provider), ref.region, ref.id);
+}
+
+std::optional<LoadBalancerRef> parse_canonical(std::string_view text) {
+  std::string_view parts[3];  // an id may have slashes
+  for (std::string_view& part : parts) {
+    const std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos) return std::nullopt;
+    part = text.substr(0, slash);
+    text.remove_prefix(slash + 1);
+  }
+  const Result<Provider> provider = parse_provider(parts[0]);
+  if (!provider || !parts[1].empty() || text.empty()) return std::nullopt;
+  return LoadBalancerRef{*provider, std::string(parts[2]), std::string(text)};
+}
+
 std::string object_name(const LoadBalancerRef& ref) {
   const std::string exact = fmt::format("{}.{}{}{}", to_string(ref.provider), ref.region,
                                         ref.region.empty() ? "" : ".", ref.id);

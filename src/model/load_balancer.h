@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,10 +40,19 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
 // "ap-nanjing:lb-1", "edge:demo": for people, logs and metrics.
 std::string to_string(const LoadBalancerRef& ref);
 
+// "tencent//ap-nanjing/lb-1": provider, account, region and id, whatever the defaults are. What is
+// stored on objects. The account is empty while ids are unique without it.
+std::string canonical(const LoadBalancerRef& ref);
+// Nothing for a text that is not of that form.
+std::optional<LoadBalancerRef> parse_canonical(std::string_view text);
+
 // The name of the LoadBalancer object that stands for it: unique, and fit for Kubernetes.
 std::string object_name(const LoadBalancerRef& ref);
 // How names of Listeners begin, as upstream has it: the id, or region and name of an ARN.
 std::string listener_base_name(const LoadBalancerRef& ref);
+
+// The longest name that a listener may have there; where listeners have none, the longest tag.
+std::size_t max_listener_name(Provider provider);
 
 // What a provider tells about a load balancer.
 struct LoadBalancerInfo {

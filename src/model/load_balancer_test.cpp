@@ -49,6 +49,16 @@ TEST(LoadBalancerRef, ObjectNamesAreUniqueAndFitKubernetes) {
   EXPECT_LE(object_name(parsed("edge:" + std::string(500, 'x'))).size(), 253u);
 }
 
+TEST(LoadBalancerRef, TheCanonicalTextMeansTheSameUnderEveryDefault) {
+  EXPECT_EQ(canonical(parsed("lb-1")), "tencent//ap-nanjing/lb-1");
+  EXPECT_EQ(canonical(parsed("edge:demo")), "edge///demo");
+  for (const LoadBalancerRef& ref : {parsed("lb-1"), parsed("edge:demo"), parsed(kArn)})
+    EXPECT_EQ(parse_canonical(canonical(ref)), ref);
+  for (const std::string_view bad :
+       {"", "lb-1", "tencent/lb-1", "tencent//ap-nanjing/", "azure//x/y", "tencent/123/x/y"})
+    EXPECT_EQ(parse_canonical(bad), std::nullopt) << bad;
+}
+
 TEST(LoadBalancerRef, ListenersAreNamedAsUpstreamNamesThem) {
   EXPECT_EQ(listener_base_name(parsed("lb-1")), "lb-1");
   EXPECT_EQ(listener_base_name(parsed("ap-shanghai:lb-1")), "lb-1");

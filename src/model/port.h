@@ -27,6 +27,9 @@ struct PortRange {
 
   constexpr std::uint32_t size() const { return std::uint32_t{last} - first + 1; }
   constexpr bool contains(Port port) const { return first <= port && port <= last; }
+  constexpr bool contains(const PortRange& other) const {
+    return first <= other.first && other.last <= last;
+  }
   constexpr bool overlaps(const PortRange& other) const {
     return first <= other.last && other.first <= last;
   }
