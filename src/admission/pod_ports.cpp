@@ -5,6 +5,7 @@
 
 #include "admission/pod_patch.h"
 #include "claims/exhausted.h"
+#include "claims/pod_seal.h"
 
 namespace berth::admission {
 namespace {
@@ -69,10 +70,11 @@ Value told(Value pod, const PortWishes& wishes, const std::vector<api::PortBindi
 }
 
 AdmissionAnswer answer_for(const AdmissionRequest& request, const PortWishes& wishes,
-                           const std::string& token,
+                           const std::string& token, const std::string& seal,
                            const std::vector<api::PortBindingItem>& entries) {
   Value pod = told(request.object, wishes, entries);
   set_label(pod, ledger::kTokenLabel, token);
+  set_annotation(pod, claims::kPortsSealAnnotation, seal);
   set_annotation(pod, api::kPoolBindingsAnnotation, api::encode_pool_bindings(entries));
   set_annotation(pod, api::kBindStatusAnnotation, api::kNotReady);
   AdmissionAnswer answer{.patch = patch_between(request.object, pod)};
@@ -150,7 +152,7 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
   Result<Entries> entries =
       request.dry_run ? show(*wishes) : take(context, request, *wishes, claim);
   if (!entries) return fail(reason(request, *wishes, std::move(entries.error())));
-  return answer_for(request, *wishes, token, *entries);
+  return answer_for(request, *wishes, token, seal_ports_(claim, *entries), *entries);
 }
 
 // A token that arrives with a Pod is honoured only so. Otherwise it came with a copied manifest.

@@ -21,16 +21,20 @@ inline constexpr int kMaxWaitingPods = 16;
 class PodPorts {
  public:
   using MakeToken = std::function<std::string()>;
+  // The seal of what a Pod is told; empty while there are no keys.
+  using SealPorts = std::function<std::string(const ledger::Claim& claim,
+                                              const std::vector<api::PortBindingItem>& told)>;
   // A Pod that a controller made was refused because these pools are full.
   using OnRefused = std::function<void(const wire::Value& pod, const std::string& ns,
                                        const std::vector<kube::ObjectKey>& pools)>;
 
   PodPorts(claims::Claimer& claimer, claims::Courtesy& courtesy, const claims::PoolStore& pools,
-           MakeToken make_token, OnRefused on_refused)
+           MakeToken make_token, SealPorts seal_ports, OnRefused on_refused)
       : claimer_(claimer),
         courtesy_(courtesy),
         pools_(pools),
         make_token_(std::move(make_token)),
+        seal_ports_(std::move(seal_ports)),
         on_refused_(std::move(on_refused)) {}
 
   Result<kube::AdmissionAnswer> admit(const Context& context,
@@ -60,6 +64,7 @@ class PodPorts {
   claims::Courtesy& courtesy_;
   const claims::PoolStore& pools_;
   const MakeToken make_token_;
+  const SealPorts seal_ports_;
   const OnRefused on_refused_;
   std::atomic<int> waiting_{0};
 };

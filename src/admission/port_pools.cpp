@@ -11,8 +11,10 @@ namespace {
 using kube::AdmissionAnswer;
 using kube::AdmissionRequest;
 
-// A quarantined slot is nobody's any more.
+// A quarantined slot is nobody's any more. What cannot be read is held: a newer version of us may
+// have written it.
 bool is_held(const api::Listener& listener) {
+  if (claims::is_unreadable(listener)) return true;
   const auto claim = claims::claim_of(listener);
   return claim && claim->state != ledger::SlotState::quarantined;
 }

@@ -50,9 +50,10 @@ class TokenSource {
 kube::Projection<kube::Pod> pods_projection() {
   return kube::pod_projection(
       {.labels = kube::KeyFilter::only({std::string(ledger::kTokenLabel)}),
-       .annotations = kube::KeyFilter::only({std::string(api::kPoolBindingsAnnotation),
-                                             std::string(api::kBindStatusAnnotation),
-                                             std::string(api::kKeepDurationAnnotation)}),
+       .annotations = kube::KeyFilter::only(
+           {std::string(api::kPortPoolsAnnotation), std::string(api::kPoolBindingsAnnotation),
+            std::string(claims::kPortsSealAnnotation), std::string(api::kBindStatusAnnotation),
+            std::string(api::kKeepDurationAnnotation)}),
        .owners = false});
 }
 
@@ -88,10 +89,19 @@ struct App::Parts {
         claimer(client, listeners.store(), slots, random.fork(),
                 {.lowest_first = [this] { return manager.leading(); },
                  .defaults = config.load_balancers}),
-        grantor(client, balancers.store()),
+        sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
+          const auto rings = keys.current();
+          return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
+        }),
+        grantor(client, balancers.store(), listeners.store(), sealer),
         refused(tasks, client, slots, &registry),
         pod_ports(
             claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
+            [this](const ledger::Claim& claim, const std::vector<api::PortBindingItem>& told) {
+              const auto ring = sealer.ring();
+              return ring ? claims::seal_ports(*ring, {claim.token, claim.ns, told}, claim.request)
+                          : std::string();
+            },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(
@@ -115,18 +125,24 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), balancers.store(), courtesy, events,
-                            naming(), &registry),
+        listener_controller(
+            tasks, client, listeners.store(), balancers.store(), sealer, courtesy, events,
+            {.naming = naming(),
+             .check_targets =
+                 [this](const api::Listener& listener) {
+                   return controllers::portpool::check_targets(listener, pods.store());
+                 }},
+            &registry),
         engine(
             tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = naming().prefix(), .registry = &registry}),
         balancer_controller(tasks, client, balancers.store(), listeners.store(),
                             config.load_balancers, driver_of, engine, &registry),
-        pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
+        pool_controller(tasks, client, caches(), claimer, grantor, sealer, courtesy, events,
                         config.load_balancers, &registry),
         binding_controller(
-            tasks, client, caches(), claimer, events,
+            tasks, client, caches(), claimer, sealer, events,
             {.defaults = config.load_balancers,
              .quarantine = config.quarantine,
              .may_write = [this] { return may_write(); },
@@ -183,7 +199,9 @@ struct App::Parts {
     // default id too.
     const bool ours_alone =
         lb.provider == model::Provider::edge || config.cluster_id != kDefaultClusterId;
-    out.complete = ours_alone && manager.leading() && (!granted || used);
+    // One that we cannot read wishes for something, too.
+    const bool all_read = listeners.undecodable() == 0;
+    out.complete = ours_alone && all_read && manager.leading() && (!granted || used);
     return out;
   }
 
@@ -267,6 +285,7 @@ struct App::Parts {
   TokenSource tokens;
   claims::Courtesy courtesy;
   claims::Claimer claimer;
+  claims::Sealer sealer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;
   admission::PodPorts pod_ports;

@@ -45,38 +45,59 @@ void put_source(const api::Listener& listener, const kube::ObjectKey& source, Ar
   }
 }
 
-}  // namespace
-
-Array claim_patch(std::string_view expected, std::string_view claim) {
-  const std::string path = annotation_pointer(ledger::kClaimAnnotation);
-  return {test_not_deleting(), test(path, Value(expected)), put(path, Value(claim))};
+void put_marks(const api::Listener& listener, const Marks& marks, Array& patch) {
+  const std::pair<std::string_view, std::string_view> texts[] = {
+      {kBalancerAnnotation, marks.balancer},
+      {kSealAnnotation, marks.seal},
+      {kItemAnnotation, marks.identity.item},
+      {kLockAnnotation, marks.identity.lock},
+      {kPeersAnnotation, marks.identity.peers}};
+  // Somebody may have taken all of them off.
+  if (listener.meta.annotations.empty()) patch.push_back(put("/metadata/annotations", Object{}));
+  for (const auto& [key, text] : texts) {
+    const std::string_view now = kube::get(listener.meta.annotations, key);
+    if (now == text) continue;
+    patch.push_back(text.empty() ? Object{{"op", "remove"}, {"path", annotation_pointer(key)}}
+                                 : put(annotation_pointer(key), Value(text)));
+  }
 }
 
-Array change_patch(const api::Listener& listener, const ListenerChange& change) {
-  Array patch;
-  if (kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) {
-    const std::string path = annotation_pointer(ledger::kClaimAnnotation);
-    patch.push_back(test(path, Value(claim_text(listener))));
-    if (change.claim) patch.push_back(put(path, Value(*change.claim)));
-  } else if (change.claim) {
-    // Somebody took it off. Missing and null are the same to the server's test.
-    const std::string path = annotation_pointer(ledger::kClaimAnnotation);
-    patch.push_back(test(path, nullptr));
-    patch.push_back(put(path, Value(*change.claim)));
-  }
+void put_belonging(const api::Listener& listener, const ListenerChange::Belonging& belonging,
+                   Array& patch) {
+  if (listener.meta.labels.empty()) patch.push_back(put("/metadata/labels", Object{}));
+  for (const auto& [key, value] : belonging.labels)
+    patch.push_back(put(label_pointer(key), Value(value)));
+  patch.push_back(put("/metadata/ownerReferences", Array{belonging.owner}));
+}
+
+}  // namespace
+
+Array claim_patch(std::string_view uid, std::string_view expected, std::string_view claim) {
+  const std::string path = annotation_pointer(ledger::kClaimAnnotation);
+  return {test("/metadata/uid", Value(uid)), test_not_deleting(), test(path, Value(expected)),
+          put(path, Value(claim))};
+}
+
+ListenerPatch change_patch(const api::Listener& listener, const ListenerChange& change) {
+  ListenerPatch patch{.tests = tests_of(listener)};
+  if (!change.spec) patch.tests.pop_back();  // of the spec, on which nothing depends then
+  Array& changes = patch.changes;
+  if (change.claim)
+    changes.push_back(put(annotation_pointer(ledger::kClaimAnnotation), Value(*change.claim)));
   if (change.spec) {
-    patch.push_back(test("/spec", api::encode(listener.spec)));
-    patch.push_back(put("/spec", api::encode(*change.spec)));
+    changes.push_back(put("/spec", api::encode(*change.spec)));
     const std::string applied = annotation_pointer(kAppliedAnnotation);
     const std::string still = still_applied(listener, *change.spec);
     // The spec may have been another one meanwhile, and be this one again.
     if (!still.empty())
-      patch.push_back(
+      patch.tests.push_back(
           test(applied, Value(kube::get(listener.meta.annotations, kAppliedAnnotation))));
-    patch.push_back(put(applied, Value(still)));
-    patch.push_back(put("/status/status", Value(api::kNotSynced)));
+    changes.push_back(put(applied, Value(still)));
+    changes.push_back(put("/status/status", Value(api::kNotSynced)));
   }
-  if (change.source) put_source(listener, *change.source, patch);
+  if (change.source) put_source(listener, *change.source, changes);
+  if (change.marks) put_marks(listener, *change.marks, changes);
+  if (change.belonging) put_belonging(listener, *change.belonging, changes);
   return patch;
 }
 

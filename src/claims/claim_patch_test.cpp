@@ -15,6 +15,7 @@ using wire::Value;
 
 Value listener(std::string_view claim) {
   return Object{{"metadata", Object{{"name", "demo-tcp-30000"},
+                                    {"uid", "uid-1"},
                                     {"annotations", Object{{"berth.dev/claim", claim}}}}},
                 {"spec", Object{{"port", 30000}}}};
 }
@@ -27,23 +28,34 @@ Result<Value> patched(Value object, const wire::Array& patch) {
   return wire::apply_json_patch(std::move(object), patch);
 }
 
+wire::Array whole(const ListenerPatch& patch) {
+  wire::Array out = patch.tests;
+  out.insert(out.end(), patch.changes.begin(), patch.changes.end());
+  return out;
+}
+
 TEST(ClaimPatch, TakesAFreeSlot) {
-  EXPECT_EQ(claim_on(patched(listener(""), claim_patch("", "mine")).value()), "mine");
+  EXPECT_EQ(claim_on(patched(listener(""), claim_patch("uid-1", "", "mine")).value()), "mine");
 }
 
 TEST(ClaimPatch, IsRefusedWhenSomebodyWasFaster) {
-  EXPECT_FALSE(patched(listener("theirs"), claim_patch("", "mine")));
+  EXPECT_FALSE(patched(listener("theirs"), claim_patch("uid-1", "", "mine")));
 }
 
 TEST(ClaimPatch, IsRefusedWhenTheSlotIsBeingRemoved) {
   Value object = listener("");
   object.as_object()["metadata"].as_object()["deletionTimestamp"] = "2026-03-04T00:00:00Z";
-  EXPECT_FALSE(patched(std::move(object), claim_patch("", "mine")));
+  EXPECT_FALSE(patched(std::move(object), claim_patch("uid-1", "", "mine")));
+}
+
+// Somebody deleted it and wrote another one, of whose past we know nothing.
+TEST(ClaimPatch, IsRefusedOnAnotherObjectOfTheSameName) {
+  EXPECT_FALSE(patched(listener(""), claim_patch("uid-2", "", "mine")));
 }
 
 TEST(ClaimPatch, IsUndoneOnlyWhereItTookEffect) {
-  EXPECT_EQ(claim_on(patched(listener("mine"), claim_patch("mine", "")).value()), "");
-  EXPECT_FALSE(patched(listener(""), claim_patch("mine", "")));
+  EXPECT_EQ(claim_on(patched(listener("mine"), claim_patch("uid-1", "mine", "")).value()), "");
+  EXPECT_FALSE(patched(listener(""), claim_patch("uid-1", "mine", "")));
 }
 
 // A Listener that leads to a Pod, as it was applied.
@@ -56,7 +68,7 @@ api::ListenerSpec with_policy(api::ListenerSpec spec, std::string policy) {
 }
 // What the server has after the change.
 api::Listener changed(api::Listener listener, const api::ListenerSpec& spec) {
-  const Value patch = change_patch(listener, {.spec = spec});
+  const Value patch = change_patch(listener, {.spec = spec}).changes;
   const std::string path = "/metadata/annotations/" + wire::escape_pointer_step(kAppliedAnnotation);
   for (const Value& operation : patch.as_array()) {
     if (wire::string_at(operation, "/path") == path && wire::string_at(operation, "/op") == "add")
@@ -92,14 +104,17 @@ TEST(ChangePatch, OtherTargetsAreNotAppliedNorThoseFromBefore) {
 TEST(ChangePatch, AClaimIsWrittenAgainWhereThereIsNone) {
   Value bare = listener("");
   bare.as_object()["metadata"].as_object()["annotations"] = Object{{"other", "x"}};
-  const wire::Array patch = change_patch(testing::peer_at({}), {.claim = "mine"});
+  api::Listener known = testing::peer_at({});
+  known.meta.uid = "uid-1";
+  const wire::Array patch = whole(change_patch(known, {.claim = "mine"}));
   EXPECT_EQ(claim_on(patched(bare, patch).value()), "mine");
   EXPECT_FALSE(patched(listener(""), patch));
   EXPECT_FALSE(patched(listener("theirs"), patch));
 }
 
 TEST(ChangePatch, WhatIsKeptOfTheAnnotationIsTested) {
-  const Value patch = change_patch(reached(), {.spec = with_policy(reached().spec, "IP_HASH")});
+  const Value patch =
+      change_patch(reached(), {.spec = with_policy(reached().spec, "IP_HASH")}).tests;
   const std::string text = wire::to_json(patch);
   EXPECT_NE(text.find(R"({"op":"test","path":"/metadata/annotations/berth.dev~1applied")"),
             std::string::npos)

@@ -65,7 +65,7 @@ void Claimer::give_back(const Context& context, const std::vector<TakenSlot>& ta
     for (const TakenLock& lock : slot.locks) {
       const Result<Value> undone =
           client_.patch(undo, api::listener_kind().type, lock.listener, kube::PatchType::json,
-                        claim_patch(lock.after, lock.before));
+                        claim_patch(lock.uid, lock.after, lock.before));
       if (undone) {
         remember(*undone);
       } else if (!was_lost(undone.error().code)) {
@@ -114,16 +114,18 @@ Result<std::optional<TakenSlot>> Claimer::try_slot(const Context& context, const
                                                    const std::string& claim) {
   TakenSlot slot{.item = choice.item, .ports = choice.ports};
   for (const kube::ObjectKey& lock : choice.locks) {
+    const ListenerPtr known = store_.get(lock);
+    const std::string uid = known ? known->meta.uid : std::string();
     const Result<Value> written = client_.patch(context, api::listener_kind().type, lock,
-                                                kube::PatchType::json, claim_patch("", claim));
+                                                kube::PatchType::json, claim_patch(uid, "", claim));
     if (written) {
       remember(*written);
-      slot.locks.push_back({.listener = lock, .after = claim});
+      slot.locks.push_back({.listener = lock, .uid = uid, .after = claim});
       continue;
     }
     const bool lost = was_lost(written.error().code);
     // A write whose answer was lost may have taken it.
-    if (!lost) slot.locks.push_back({.listener = lock, .after = claim});
+    if (!lost) slot.locks.push_back({.listener = lock, .uid = uid, .after = claim});
     give_back(context, {slot});
     if (!lost) return fail(written.error());
     if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
@@ -184,12 +186,7 @@ Result<> Claimer::need_current(const Context& context, const api::Listener& list
 
 Result<> Claimer::change(const Context& context, const api::Listener& listener,
                          const ListenerChange& change) {
-  if (change.empty()) return {};
-  Result<Value> written = client_.patch(context, api::listener_kind().type, listener.meta.key(),
-                                        kube::PatchType::json, change_patch(listener, change));
-  if (!written) return pass(written);
-  remember(*written);
-  return {};
+  return write_listener(context, client_, store_, listener, change_patch(listener, change));
 }
 
 void Claimer::remember(const Value& listener) {

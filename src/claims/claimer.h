@@ -15,6 +15,7 @@
 #include "base/context.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "claims/seal.h"
 #include "claims/slot_index.h"
 #include "claims/unbound_claims.h"
 #include "kube/client/client.h"
@@ -27,6 +28,7 @@ inline constexpr std::size_t kMaxUnboundClaims = 8;
 
 struct TakenLock {
   kube::ObjectKey listener{};
+  std::string uid{};
   std::string before{};  // the annotation's text
   std::string after{};
 };
@@ -44,8 +46,16 @@ struct ListenerChange {
   std::optional<api::ListenerSpec> spec{};
   // The PortBinding that it is used by; an empty name takes the labels off.
   std::optional<kube::ObjectKey> source{};
+  // Sealed, for the first time or again.
+  std::optional<Marks> marks{};
+  // Somebody took its labels or its owner off.
+  struct Belonging {
+    std::map<std::string, std::string> labels{};
+    wire::Value owner{};
+  };
+  std::optional<Belonging> belonging{};
 
-  bool empty() const { return !claim && !spec && !source; }
+  bool empty() const { return !claim && !spec && !source && !marks && !belonging; }
 };
 
 class Claimer {

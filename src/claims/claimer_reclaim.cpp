@@ -162,11 +162,12 @@ Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,
       const std::string text = ledger::encode(after);
       const Result<Value> written =
           client_.patch(context, api::listener_kind().type, lock->meta.key(), kube::PatchType::json,
-                        claim_patch(claim_text(*lock), text));
+                        claim_patch(lock->meta.uid, claim_text(*lock), text));
       const Code code = written ? Code::internal : written.error().code;
       const bool lost = !written && (code == Code::precondition || code == Code::not_found);
       if (!lost) {
-        taken.back().locks.push_back({lock->meta.key(), std::string(claim_text(*lock)), text});
+        taken.back().locks.push_back(
+            {lock->meta.key(), lock->meta.uid, std::string(claim_text(*lock)), text});
       }
       if (written) {
         remember(*written);

@@ -115,6 +115,9 @@ std::string name_holders(const std::vector<ListenerPtr>& listeners) {
   std::set<std::string> holders;
   for (const ListenerPtr& listener : listeners) {
     if (const auto claim = claim_of(*listener)) holders.insert(holder_of(*claim));
+    if (is_unreadable(*listener))
+      holders.insert("a claim that this version cannot read, on Listener " +
+                     listener->meta.key().to_string());
   }
   return name_some(holders);
 }

@@ -1,5 +1,6 @@
 #include "claims/grantor.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
@@ -50,6 +51,17 @@ std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {
   return out;
 }
 
+std::vector<ledger::Holding> Grantor::holdings(std::string_view balancer,
+                                               const std::vector<ledger::Grant>& grants) const {
+  return holdings_on(listeners_, balancer, sealer_, grants);
+}
+
+std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb) const {
+  const std::string name = model::object_name(lb);
+  const auto object = balancers_.get({"", name});
+  return holdings(name, object ? grants_of(*object) : std::vector<ledger::Grant>{});
+}
+
 Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,
                         const ledger::Grant& wanted) {
   const std::string name = model::object_name(lb);
@@ -60,12 +72,16 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
       written = create(context, lb, wanted);
     } else {
       const std::vector<ledger::Grant> grants = grants_of(*object);
+      const std::vector<ledger::Holding> held = holdings(name, grants);
+      Result<> unheld = ledger::check_unheld(held, wanted);
+      if (!unheld) return fail(std::move(unheld.error()).about(model::to_string(lb)));
       if (ledger::has_grant(grants, wanted)) return {};
-      Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted);
+      Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted, held);
       if (!next) return fail(std::move(next.error()).about(model::to_string(lb)));
       written = swap(context, *object, *next);
     }
-    if (written) return {};
+    if (written && object) return {};
+    if (written) continue;  // rebuilt, with or without this one
     const Code code = written.error().code;
     if (code != Code::precondition && code != Code::already_exists && code != Code::not_found)
       return written;
@@ -76,14 +92,14 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
 }
 
 Result<> Grantor::take_back(const Context& context, const model::LoadBalancerRef& lb,
-                            const ledger::Grant& given,
-                            const std::optional<ledger::Grant>& before) {
+                            const ledger::Grant& given, const std::vector<ledger::Grant>& before) {
   const std::string name = model::object_name(lb);
   for (int i = 0; i < kMaxTries; ++i) {
     const auto object = balancers_.get({"", name});
     if (!object) return {};
     const std::vector<ledger::Grant> grants = grants_of(*object);
-    const std::vector<ledger::Grant> next = ledger::without_given(grants, given, before);
+    const std::vector<ledger::Grant> next =
+        ledger::without_given(grants, given, before, holdings(name, grants));
     if (next == grants) return {};
     Result<> written = swap(context, *object, next);
     if (written || written.error().code == Code::not_found) return {};
@@ -98,7 +114,12 @@ Result<> Grantor::release(const Context& context, std::string_view owner_uid,
                           std::string_view item) {
   for (const auto& object : balancers_.all()) {
     const std::vector<ledger::Grant> before = grants_of(*object);
-    const std::vector<ledger::Grant> after = ledger::without_owner(before, owner_uid, item);
+    if (std::ranges::find(before, owner_uid, [](const auto& grant) -> std::string_view {
+          return grant.owner.uid;
+        }) == before.end())
+      continue;
+    const std::vector<ledger::Grant> after =
+        ledger::without_owner(before, owner_uid, item, holdings(object->meta.name, before));
     if (after.size() == before.size()) continue;
     Result<> written = swap(context, *object, after);
     if (!written && written.error().code == Code::not_found) continue;
@@ -108,13 +129,18 @@ Result<> Grantor::release(const Context& context, std::string_view owner_uid,
   return {};
 }
 
+// It was never there, or somebody deleted it: what Listeners hold is granted first.
 Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& lb,
-                         const ledger::Grant& first) {
+                         const ledger::Grant& wanted) {
+  const std::vector<ledger::Holding> held = holdings(model::object_name(lb), {});
+  Result<std::vector<ledger::Grant>> grants =
+      ledger::with_grant(ledger::rebuilt(held, wanted.since), wanted, held);
+  if (!grants) grants = ledger::rebuilt(held, wanted.since);  // the next try says why not
   const kube::ResourceType& type = api::load_balancer_kind().type;
-  const api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
-                                   .region = lb.region,
-                                   .load_balancer_id = lb.id,
-                                   .grants = {to_api(first)}};
+  api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
+                             .region = lb.region,
+                             .load_balancer_id = lb.id};
+  for (const ledger::Grant& grant : *grants) spec.grants.push_back(to_api(grant));
   Result<Value> made = client_.create(context, type,
                                       Object{{"apiVersion", type.api_version()},
                                              {"kind", type.kind},

@@ -1,12 +1,17 @@
-// Grantor writes grants into LoadBalancer objects by compare-and-swap, and makes the object when it
-// is not there. Used by the leader; thread-safe.
+// Grantor writes grants into LoadBalancer objects by compare-and-swap. Used by the leader;
+// thread-safe.
+//
+// What Listeners hold counts for more than what the object says: nothing is granted over another
+// owner's Listeners, no grant leaves its owner's, and an object that is lost is rebuilt from them
+// before anything is granted.
 #pragma once
 
-#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "api/load_balancer.h"
 #include "base/context.h"
+#include "claims/seal.h"
 #include "kube/cache/store.h"
 #include "kube/client/client.h"
 #include "ledger/grants.h"
@@ -20,21 +25,28 @@ std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object);
 
 class Grantor {
  public:
-  Grantor(kube::Client& client, BalancerStore& balancers)
-      : client_(client), balancers_(balancers) {}
+  Grantor(kube::Client& client, BalancerStore& balancers, const ListenerStore& listeners,
+          const Sealer& sealer)
+      : client_(client), balancers_(balancers), listeners_(listeners), sealer_(sealer) {}
+
+  // What Listeners hold on a load balancer.
+  std::vector<ledger::Holding> holdings(const model::LoadBalancerRef& lb) const;
 
   // `conflict`: somebody else owns some of the ports; the error names them and the load balancer.
   Result<> grant(const Context& context, const model::LoadBalancerRef& lb,
                  const ledger::Grant& wanted);
   // Undoes `grant`: what the item had there before comes back.
   Result<> take_back(const Context& context, const model::LoadBalancerRef& lb,
-                     const ledger::Grant& given, const std::optional<ledger::Grant>& before);
-  // Of one item of the owner, or of all when `item` is empty; on every load balancer.
+                     const ledger::Grant& given, const std::vector<ledger::Grant>& before);
+  // Of one item of the owner, or of all when `item` is empty; on every load balancer. Where one of
+  // its Listeners lives, the grant stays.
   Result<> release(const Context& context, std::string_view owner_uid, std::string_view item);
 
  private:
+  std::vector<ledger::Holding> holdings(std::string_view balancer,
+                                        const std::vector<ledger::Grant>& grants) const;
   Result<> create(const Context& context, const model::LoadBalancerRef& lb,
-                  const ledger::Grant& first);
+                  const ledger::Grant& wanted);
   // `precondition`: somebody wrote in between.
   Result<> swap(const Context& context, const api::LoadBalancer& object,
                 const std::vector<ledger::Grant>& grants);
@@ -43,6 +55,8 @@ class Grantor {
 
   kube::Client& client_;
   BalancerStore& balancers_;
+  const ListenerStore& listeners_;
+  const Sealer& sealer_;
 };
 
 }  // namespace berth::claims

@@ -73,6 +73,12 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
                     const auto ref = load_balancer_of(listener, defaults);
                     emit(ref ? model::object_name(*ref) : std::string(kNoBalancer));
                   });
+  store.add_index(std::string(kForeignIndex),
+                  [defaults](const api::Listener& listener, kube::EmitKey emit) {
+                    if (!is_foreign(listener)) return;
+                    if (const auto ref = load_balancer_of(listener, defaults))
+                      emit(model::object_name(*ref));
+                  });
 }
 
 bool is_foreign(const api::Listener& listener) {
@@ -101,8 +107,18 @@ std::optional<model::Protocol> protocol_of(const api::Listener& listener) {
   return protocol ? std::optional(*protocol) : std::nullopt;
 }
 
+std::optional<model::Protocol> transport_of(const api::Listener& listener) {
+  const std::string& text = listener.spec.protocol;
+  for (const std::string_view over_tcp : {"HTTP", "HTTPS", "TCP_SSL", "TLS"})
+    if (text == over_tcp) return model::Protocol::tcp;
+  return text == "QUIC" ? model::Protocol::udp : protocol_of(listener);
+}
+
 std::optional<model::LoadBalancerRef> load_balancer_of(
     const api::Listener& listener, const model::LoadBalancerDefaults& defaults) {
+  if (auto stored =
+          model::parse_canonical(kube::get(listener.meta.annotations, kBalancerAnnotation)))
+    return stored;
   Result<model::LoadBalancerRef> ref =
       model::parse_load_balancer(listener.spec.load_balancer_id, defaults);
   if (!ref) return std::nullopt;
@@ -118,6 +134,10 @@ std::string_view claim_text(const api::Listener& listener) {
 std::optional<ledger::Claim> claim_of(const api::Listener& listener) {
   Result<std::optional<ledger::Claim>> claim = ledger::decode_claim(claim_text(listener));
   return claim ? std::move(*claim) : std::nullopt;
+}
+
+bool is_unreadable(const api::Listener& listener) {
+  return !claim_text(listener).empty() && !claim_of(listener);
 }
 
 std::string spec_hash(const api::ListenerSpec& spec) { return way_hash(spec) + manner_hash(spec); }

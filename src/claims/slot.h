@@ -25,15 +25,22 @@ inline constexpr std::string_view kItemAnnotation = "berth.dev/pool-item";
 // Hash of the spec that the load balancer was last seen to have, in two parts: whom it leads to,
 // and how ("1f…-9a…"). What changes is emptied in the same write.
 inline constexpr std::string_view kAppliedAnnotation = "berth.dev/applied";
+// On every Listener of ours: its load balancer in full (model::canonical).
+inline constexpr std::string_view kBalancerAnnotation = "berth.dev/load-balancer";
 // On a peer: the name of the slot's lock.
 inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
+// On the lock of a slot: the names of its Listeners on the other load balancers, with commas
+// between.
+inline constexpr std::string_view kPeersAnnotation = "berth.dev/slot-peers";
 inline constexpr std::string_view kPoolOwner = "PortPool";
 
-// Names of the indexes on the Listener store. What is foreign is in none of them.
+// Names of the indexes on the Listener store. What is foreign is in none of them but the last.
 inline constexpr std::string_view kPoolIndex = "pool";          // by "namespace/pool"
 inline constexpr std::string_view kTokenIndex = "claim-token";  // claims whose Pod was not seen
 inline constexpr std::string_view kPodIndex = "claim-pod";      // by "namespace/pod"
 inline constexpr std::string_view kBalancerIndex = "balancer";  // by LoadBalancer object
+// Only what is foreign, by LoadBalancer object.
+inline constexpr std::string_view kForeignIndex = "foreign-balancer";
 // The key, in the last one, of Listeners whose reference cannot be read.
 inline constexpr std::string_view kNoBalancer;
 
@@ -49,7 +56,9 @@ bool belongs_to_pool(const api::Listener& listener);
 kube::ObjectKey pool_of(const api::Listener& listener);
 std::string_view item_of(const api::Listener& listener);
 std::optional<model::Protocol> protocol_of(const api::Listener& listener);
-// Nothing when its spec has no reference that can be read.
+// What its ports are ports of, also for protocols that only others serve: HTTPS takes TCP.
+std::optional<model::Protocol> transport_of(const api::Listener& listener);
+// What is stored on it; the text of its spec where nothing is. Nothing when neither can be read.
 std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& listener,
                                                        const model::LoadBalancerDefaults& defaults);
 
@@ -57,6 +66,8 @@ std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& list
 std::string_view claim_text(const api::Listener& listener);
 // Nothing when the slot is free, or when the text cannot be read.
 std::optional<ledger::Claim> claim_of(const api::Listener& listener);
+// It has a claim that this version cannot read. The slot is held by somebody: hands off.
+bool is_unreadable(const api::Listener& listener);
 
 // A hash of what the load balancer must look like: writes that change nothing there have the same.
 std::string spec_hash(const api::ListenerSpec& spec);

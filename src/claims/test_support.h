@@ -8,6 +8,7 @@
 
 #include "api/keys.h"
 #include "api/port_pool.h"
+#include "claims/seal.h"
 #include "claims/slot.h"
 
 namespace berth::claims::testing {
@@ -42,6 +43,25 @@ inline api::PortPoolItem tcp_item(std::string name, std::int64_t start, std::int
           .end_port = end};
 }
 
+// One key, from before everything that tests make.
+inline const Sealer& sealer() {
+  static const Sealer out([] {
+    static const auto ring = std::make_shared<const crypto::KeyRing>(
+        std::vector<crypto::Key>{{.id = "k1", .bytes = Secret(std::string(32, 'k'))}});
+    return ring;
+  });
+  return out;
+}
+// With the seal of what it is now.
+inline api::Listener sealed(api::Listener listener) {
+  if (const auto identity = identity_without_seal(listener, {})) {
+    const Marks marks = sealer().marks(*identity);
+    put(listener.meta.annotations, kBalancerAnnotation, marks.balancer);
+    put(listener.meta.annotations, kSealAnnotation, marks.seal);
+  }
+  return listener;
+}
+
 // The load balancer has done what the spec says.
 inline api::Listener applied(api::Listener listener) {
   put(listener.meta.annotations, kAppliedAnnotation, spec_hash(listener.spec));
@@ -67,11 +87,15 @@ inline api::Listener peer_at(const Place& place) {
   put(listener.meta.labels, api::kOwnerKindKey, std::string(kPoolOwner));
   put(listener.meta.labels, api::kOwnerNameKey, "rooms");
   put(listener.meta.annotations, kItemAnnotation, place.item);
+  listener.meta.owners = {{.kind = kube::Interned(kPoolOwner),
+                           .name = "rooms",
+                           .uid = "uid-of-rooms",
+                           .controller = true}};
   listener.spec = {.load_balancer_id = "edge:" + place.lb,
                    .port = place.ports.first,
                    .end_port = place.ports.size() > 1 ? place.ports.last : 0,
                    .protocol = std::string(model::to_string(place.protocol))};
-  return applied(std::move(listener));
+  return applied(sealed(std::move(listener)));
 }
 
 inline api::Listener with_claim(api::Listener listener, std::string text) {

@@ -1,6 +1,8 @@
 #include "ledger/grants.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <tuple>
 
 namespace berth::ledger {
@@ -14,8 +16,16 @@ bool collides(const Grant& a, const Grant& b) {
   return a.protocol == b.protocol && a.ports.overlaps(b.ports) && !is_same_place(a, b);
 }
 
-bool contains(const model::PortRange& all, const model::PortRange& some) {
-  return all.first <= some.first && some.last <= all.last;
+bool is_of(const Holding& holding, const Grant& grant) {
+  return holding.owner.uid == grant.owner.uid && holding.item == grant.item &&
+         holding.protocol == grant.protocol;
+}
+
+// One of its owner's listeners lives in it.
+bool is_lived_in(const Grant& grant, std::span<const Holding> holdings) {
+  return std::ranges::any_of(holdings, [&](const Holding& holding) {
+    return is_of(holding, grant) && holding.ports.overlaps(grant.ports);
+  });
 }
 
 void sort(std::vector<Grant>& grants) {
@@ -29,57 +39,123 @@ std::string_view way_out(const Grant& other, const Grant& wanted) {
              : "choose other ports, or another load balancer";
 }
 
+Error is_granted_to(const Grant& other, const Grant& wanted) {
+  return error_of(Code::conflict, "{} ports {}-{} are granted to {}{}{}",
+                  model::to_string(wanted.protocol), other.ports.first, other.ports.last,
+                  other.owner.to_string(), other.item.empty() ? "" : ", item ", other.item)
+      .with_hint(std::string(way_out(other, wanted)));
+}
+
+Error is_held_by(const Holding& other) {
+  return error_of(Code::conflict, "{} ports {}-{} are held by {} of {}",
+                  model::to_string(other.protocol), other.ports.first, other.ports.last,
+                  other.holder, other.owner.to_string())
+      .with_hint("choose other ports, or another load balancer");
+}
+
+// An item that was taken out of its pool and came back with other ports.
+Error lives_elsewhere(const Grant& before, const Holding& living) {
+  return error_of(Code::conflict,
+                  "{} ports {}-{} of the item's former range {}-{} are in use by {}",
+                  model::to_string(before.protocol), living.ports.first, living.ports.last,
+                  before.ports.first, before.ports.last, living.holder)
+      .with_hint("the item gets its new ports when its former listeners are gone");
+}
+
+const Holding* living_outside(const Grant& wanted, std::span<const Holding> holdings) {
+  const auto it = std::ranges::find_if(holdings, [&](const Holding& holding) {
+    return is_of(holding, wanted) && !wanted.ports.contains(holding.ports);
+  });
+  return it == holdings.end() ? nullptr : &*it;
+}
+
 }  // namespace
 
-Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted) {
+Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted) {
+  for (const Holding& holding : holdings) {
+    if (holding.protocol == wanted.protocol && holding.ports.overlaps(wanted.ports) &&
+        holding.owner.uid != wanted.owner.uid)
+      return fail(is_held_by(holding));
+  }
+  return {};
+}
+
+Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted,
+                                      std::span<const Holding> holdings) {
   const auto other =
       std::ranges::find_if(grants, [&](const Grant& grant) { return collides(grant, wanted); });
-  if (other != grants.end()) {
-    return fail(error_of(Code::conflict, "{} ports {}-{} are granted to {}{}{}",
-                         model::to_string(wanted.protocol), other->ports.first, other->ports.last,
-                         other->owner.to_string(), other->item.empty() ? "" : ", item ",
-                         other->item)
-                    .with_hint(std::string(way_out(*other, wanted))));
+  if (other != grants.end()) return fail(is_granted_to(*other, wanted));
+  if (Result<> unheld = check_unheld(holdings, wanted); !unheld) return pass(unheld);
+  const std::vector<Grant> before = own_grants(grants, wanted);
+  if (!before.empty()) {
+    if (const Holding* const living = living_outside(wanted, holdings))
+      return fail(lives_elsewhere(before.front(), *living));
+    wanted.since = before.front().since;
+    std::erase_if(grants, [&](const Grant& grant) { return is_same_place(grant, wanted); });
   }
-  const auto own = std::ranges::find_if(
-      grants, [&](const Grant& grant) { return is_same_place(grant, wanted); });
-  if (own != grants.end()) {
-    wanted.since = own->since;
-    *own = std::move(wanted);
-  } else {
-    grants.push_back(std::move(wanted));
-  }
+  grants.push_back(std::move(wanted));
   sort(grants);
   return grants;
 }
 
 std::vector<Grant> without_owner(std::vector<Grant> grants, std::string_view owner_uid,
-                                 std::string_view item) {
+                                 std::string_view item, std::span<const Holding> holdings) {
   std::erase_if(grants, [&](const Grant& grant) {
-    return grant.owner.uid == owner_uid && (item.empty() || grant.item == item);
+    return grant.owner.uid == owner_uid && (item.empty() || grant.item == item) &&
+           !is_lived_in(grant, holdings);
   });
   return grants;
 }
 
 std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,
-                                 const std::optional<Grant>& before) {
+                                 const std::vector<Grant>& before,
+                                 std::span<const Holding> holdings) {
+  if (is_lived_in(given, holdings) && before.empty()) return grants;
   const auto removed =
       std::erase_if(grants, [&](const Grant& grant) { return is_same_place(grant, given); });
-  if (removed == 0 || !before) return grants;
-  grants.push_back(*before);
+  if (removed == 0) return grants;
+  grants.insert(grants.end(), before.begin(), before.end());
   sort(grants);
   return grants;
 }
 
-std::optional<Grant> own_grant(std::span<const Grant> grants, const Grant& wanted) {
-  const auto own = std::ranges::find_if(
-      grants, [&](const Grant& grant) { return is_same_place(grant, wanted); });
-  return own == grants.end() ? std::nullopt : std::optional(*own);
+std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now) {
+  std::map<std::pair<model::Protocol, model::Port>, const Holding*> by_last;  // disjoint
+  for (const Holding& holding : holdings) {
+    const auto next = by_last.lower_bound({holding.protocol, holding.ports.first});
+    const bool taken = next != by_last.end() && next->first.first == holding.protocol &&
+                       next->second->ports.overlaps(holding.ports);
+    if (!taken) by_last.emplace(std::pair(holding.protocol, holding.ports.last), &holding);
+  }
+  std::vector<const Holding*> fair;
+  for (const auto& [last, holding] : by_last) fair.push_back(holding);
+  std::ranges::sort(fair, {}, [](const Holding* holding) {
+    return std::tuple(holding->owner.uid, holding->item, holding->protocol, holding->ports.first);
+  });
+  std::vector<Grant> out;
+  for (const Holding* holding : fair) {
+    const bool goes_on = !out.empty() && is_of(*holding, out.back()) &&
+                         out.back().ports.last + 1 == holding->ports.first;
+    if (goes_on) {
+      out.back().ports.last = holding->ports.last;
+    } else {
+      out.push_back({holding->protocol, holding->ports, holding->owner, holding->item, now});
+    }
+  }
+  sort(out);
+  return out;
+}
+
+std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted) {
+  std::vector<Grant> out;
+  std::ranges::copy_if(grants, std::back_inserter(out),
+                       [&](const Grant& grant) { return is_same_place(grant, wanted); });
+  return out;
 }
 
 bool has_grant(std::span<const Grant> grants, const Grant& wanted) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
-    return is_same_place(grant, wanted) && contains(grant.ports, wanted.ports);
+    return is_same_place(grant, wanted) && grant.ports.contains(wanted.ports);
   });
 }
 
@@ -87,7 +163,7 @@ bool is_granted(std::span<const Grant> grants, std::string_view owner_uid, model
                 const model::PortRange& ports) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
     return grant.owner.uid == owner_uid && grant.protocol == protocol &&
-           contains(grant.ports, ports);
+           grant.ports.contains(ports);
   });
 }
 

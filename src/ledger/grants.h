@@ -34,20 +34,43 @@ struct Grant {
   friend bool operator==(const Grant&, const Grant&) = default;
 };
 
-// The grants with this one among them; one that the same item of the owner has for that protocol is
-// replaced. `conflict`: somebody else has some of the ports, or another item of the owner, whose
-// listeners must go first; the error names them.
-Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted);
-// Those of an owner are gone: of one item, or of all when `item` is empty.
+// Ports that a listener of some owner takes, whatever the grants say. As long as it lives, nobody
+// else gets them.
+struct Holding {
+  model::Protocol protocol = model::Protocol::tcp;
+  model::PortRange ports{};
+  GrantOwner owner{};
+  std::string item{};
+  std::string holder{};  // for people: "Listener games/lb-1-tcp-30000"
+
+  friend bool operator==(const Holding&, const Holding&) = default;
+};
+
+// The grants with this one among them. Those that the same item of the owner has for that protocol
+// are replaced, unless one of its listeners lives outside of what is wanted: then they stay, and it
+// is a `conflict`, as when somebody else has or holds some of the ports, or another item of the
+// owner, whose listeners must go first. The error names them.
+Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted,
+                                      std::span<const Holding> holdings);
+// Those of an owner are gone in which it holds nothing: of one item, or of all when `item` is
+// empty.
 std::vector<Grant> without_owner(std::vector<Grant> grants, std::string_view owner_uid,
-                                 std::string_view item);
-// What was given is gone again: what the same item had `before` is back, if it had something.
+                                 std::string_view item, std::span<const Holding> holdings);
+// What was given is gone again: what the same item had `before` is back. It stays where one of its
+// listeners lives by now.
 std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,
-                                 const std::optional<Grant>& before);
+                                 const std::vector<Grant>& before,
+                                 std::span<const Holding> holdings);
+// The grants that these holdings stand for, when those that were written are lost: of each item the
+// runs of ports that it holds. Where two owners hold the same port, the one that comes first in
+// `holdings` has it.
+std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now);
+// `conflict`: another owner's listener takes one of the ports, whatever is granted.
+Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted);
 // Inside a grant of the same item of the same owner.
 bool has_grant(std::span<const Grant> grants, const Grant& wanted);
-// What the same item of the owner has for that protocol.
-std::optional<Grant> own_grant(std::span<const Grant> grants, const Grant& wanted);
+// What the same item of the owner has for that protocol: one range, or several after a rebuild.
+std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of this owner, whichever item has it.
 bool is_granted(std::span<const Grant> grants, std::string_view owner_uid, model::Protocol protocol,
                 const model::PortRange& ports);

@@ -16,63 +16,118 @@ Grant grant(std::string owner, model::Port first, model::Port last,
 }
 
 TEST(Grants, PortsHaveOneOwner) {
-  const auto grants = with_grant({}, grant("a", 30000, 30099)).value();
-  const auto refused = with_grant(grants, grant("b", 30099, 30200));
+  const auto grants = with_grant({}, grant("a", 30000, 30099), {}).value();
+  const auto refused = with_grant(grants, grant("b", 30099, 30200), {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict);
   EXPECT_EQ(refused.error().message,
             "TCP ports 30000-30099 are granted to PortPool games/a, item item1");
-  EXPECT_TRUE(with_grant(grants, grant("b", 30100, 30200)));
-  EXPECT_TRUE(with_grant(grants, grant("b", 30099, 30200, Protocol::udp)))
+  EXPECT_TRUE(with_grant(grants, grant("b", 30100, 30200), {}));
+  EXPECT_TRUE(with_grant(grants, grant("b", 30099, 30200, Protocol::udp), {}))
       << "the same port of the other protocol is another port";
 }
 
 TEST(Grants, AnItemMayGrowUntilItMeetsSomebody) {
-  auto grants = with_grant({}, grant("a", 30000, 30009)).value();
-  grants = with_grant(grants, grant("b", 30020, 30029)).value();
-  grants = with_grant(grants, grant("a", 30000, 30019)).value();
+  auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
+  grants = with_grant(grants, grant("b", 30020, 30029), {}).value();
+  grants = with_grant(grants, grant("a", 30000, 30019), {}).value();
   EXPECT_EQ(grants.size(), 2u);
   EXPECT_TRUE(is_granted(grants, "uid-a", Protocol::tcp, {30015, 30015}));
-  EXPECT_FALSE(with_grant(grants, grant("a", 30000, 30020)));
+  EXPECT_FALSE(with_grant(grants, grant("a", 30000, 30020), {}));
 }
 
 TEST(Grants, ItemsOfOneOwnerAreToldApart) {
-  auto grants = with_grant({}, grant("a", 30000, 30009)).value();
-  EXPECT_FALSE(with_grant(grants, grant("a", 30005, 30015, Protocol::tcp, "item2")));
-  grants = with_grant(grants, grant("a", 30010, 30015, Protocol::tcp, "item2")).value();
+  auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
+  EXPECT_FALSE(with_grant(grants, grant("a", 30005, 30015, Protocol::tcp, "item2"), {}));
+  grants = with_grant(grants, grant("a", 30010, 30015, Protocol::tcp, "item2"), {}).value();
   EXPECT_FALSE(is_granted(grants, "uid-a", Protocol::tcp, {30009, 30010}));
-  EXPECT_EQ(without_owner(grants, "uid-a", "item1").size(), 1u);
-  EXPECT_TRUE(without_owner(grants, "uid-a", "").empty());
-  EXPECT_EQ(without_owner(grants, "uid-b", "").size(), 2u);
+  EXPECT_EQ(without_owner(grants, "uid-a", "item1", {}).size(), 1u);
+  EXPECT_TRUE(without_owner(grants, "uid-a", "", {}).empty());
+  EXPECT_EQ(without_owner(grants, "uid-b", "", {}).size(), 2u);
 }
 
 // The name of an item was changed: what the old item has is not the new one's.
 TEST(Grants, ARenamedItemWaitsForTheOldOne) {
-  const auto grants = with_grant({}, grant("a", 30000, 30009)).value();
+  const auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
   const Grant renamed = grant("a", 30000, 30009, Protocol::tcp, "renamed");
   EXPECT_TRUE(has_grant(grants, grant("a", 30000, 30009)));
   EXPECT_TRUE(has_grant(grants, grant("a", 30001, 30008)));
   EXPECT_FALSE(has_grant(grants, renamed));
   EXPECT_FALSE(has_grant(grants, grant("a", 30000, 30010)));
-  const auto refused = with_grant(grants, renamed);
+  const auto refused = with_grant(grants, renamed, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::conflict);
   EXPECT_EQ(refused.error().message,
             "TCP ports 30000-30009 are granted to PortPool games/a, item item1");
   EXPECT_EQ(refused.error().hint,
             "they are free when that item is no longer in the pool and its listeners are gone");
-  EXPECT_TRUE(with_grant(without_owner(grants, "uid-a", "item1"), renamed));
+  EXPECT_TRUE(with_grant(without_owner(grants, "uid-a", "item1", {}), renamed, {}));
 }
 
 TEST(Grants, WhatWasGivenCanBeTakenBack) {
-  const auto before = with_grant({}, grant("b", 30000, 30009)).value();
+  const auto before = with_grant({}, grant("b", 30000, 30009), {}).value();
   const Grant first = grant("a", 30010, 30019);
-  const auto with_first = with_grant(before, first).value();
-  EXPECT_EQ(without_given(with_first, first, std::nullopt), before);
+  const auto with_first = with_grant(before, first, {}).value();
+  EXPECT_EQ(without_given(with_first, first, {}, {}), before);
   const Grant grown = grant("a", 30010, 30029);
-  EXPECT_EQ(own_grant(with_first, grown), first);
-  EXPECT_EQ(without_given(with_grant(with_first, grown).value(), grown, first), with_first);
-  EXPECT_EQ(without_given(before, first, first), before) << "somebody took it back already";
+  EXPECT_EQ(own_grants(with_first, grown), std::vector{first});
+  EXPECT_EQ(without_given(with_grant(with_first, grown, {}).value(), grown, {first}, {}),
+            with_first);
+  EXPECT_EQ(without_given(before, first, {first}, {}), before) << "somebody took it back already";
+}
+
+Holding holding(std::string owner, model::Port first, model::Port last,
+                std::string item = "item1") {
+  const Grant of = grant(owner, first, last);
+  return {of.protocol, of.ports, of.owner, std::move(item),
+          fmt::format("Listener games/lb-1-tcp-{}", first)};
+}
+
+// An item that was taken out of its pool and came back with other ports, while rooms live on the
+// old ones.
+TEST(Grants, AGrantDoesNotLeaveALivingListener) {
+  const auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
+  const Holding living[] = {holding("a", 30003, 30003)};
+  const auto moved = with_grant(grants, grant("a", 30100, 30109), living);
+  ASSERT_FALSE(moved);
+  EXPECT_EQ(moved.error().code, Code::conflict);
+  EXPECT_EQ(moved.error().message,
+            "TCP ports 30003-30003 of the item's former range 30000-30009 are in use by Listener "
+            "games/lb-1-tcp-30003");
+  EXPECT_EQ(with_grant(grants, grant("a", 30100, 30109), {}).value().size(), 1u);
+  EXPECT_TRUE(with_grant(grants, grant("a", 30000, 30019), living)) << "it may grow";
+  EXPECT_FALSE(with_grant(grants, grant("a", 30004, 30009), living)) << "nor shrink past it";
+  EXPECT_EQ(without_owner(grants, "uid-a", "", living), grants);
+  EXPECT_EQ(without_owner(grants, "uid-a", "item1", living), grants);
+  EXPECT_EQ(without_given(grants, grants.front(), {}, living), grants);
+}
+
+// Whatever the object of the load balancer says: somebody may have edited or lost it.
+TEST(Grants, NobodyIsGrantedWhatAnotherOwnersListenerHolds) {
+  const Holding living[] = {holding("b", 30003, 30003)};
+  const auto refused = with_grant({}, grant("a", 30000, 30009), living);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message,
+            "TCP ports 30003-30003 are held by Listener games/lb-1-tcp-30003 of PortPool games/b");
+  EXPECT_TRUE(with_grant({}, grant("b", 30000, 30009), living));
+  EXPECT_TRUE(with_grant({}, grant("a", 30000, 30009, Protocol::udp), living));
+}
+
+TEST(Grants, LostGrantsAreRebuiltFromWhatIsHeld) {
+  const Holding living[] = {holding("b", 30004, 30004), holding("a", 30001, 30001),
+                            holding("a", 30000, 30000), holding("a", 30003, 30003),
+                            // Came later: a listener that somebody put back.
+                            holding("c", 30004, 30005)};
+  const auto grants = rebuilt(living, {});
+  ASSERT_EQ(grants.size(), 3u);
+  EXPECT_EQ(grants[0].ports, (model::PortRange{30000, 30001}));
+  EXPECT_EQ(grants[0].owner.name, "a");
+  EXPECT_EQ(grants[1].ports, (model::PortRange{30003, 30003}));
+  EXPECT_EQ(grants[2].owner.name, "b");
+  // Its owner has what it had before with one more write.
+  const Holding own[] = {living[1], living[2], living[3]};
+  const auto whole = with_grant({grants[0], grants[1]}, grant("a", 30000, 30009), own).value();
+  EXPECT_EQ(whole.size(), 1u);
 }
 
 }  // namespace

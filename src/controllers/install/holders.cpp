@@ -26,6 +26,7 @@ Ties ties_of(const std::vector<api::Listener>& listeners) {
   for (const api::Listener& listener : listeners) {
     if (claims::is_foreign(listener) && claims::has_targets(listener.spec))
       out.told.insert(listener.meta.key());
+    if (claims::is_unreadable(listener)) out.told.insert(listener.meta.key());
     const auto claim = claims::claim_of(listener);
     if (!claim) continue;
     if (!claim->pod_uid.empty()) out.uids.insert(claim->pod_uid);

@@ -7,6 +7,7 @@
 #include "api/keys.h"
 #include "api/walkers.h"
 #include "claims/slot.h"
+#include "crypto/digest.h"
 
 namespace berth::controllers::listener {
 namespace {
@@ -15,8 +16,10 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
-// The longest label of a domain name.
-constexpr std::size_t kMaxClusterId = 63;
+// The shortest limit of a provider has room for this, a digest and something for people.
+constexpr std::size_t kMaxClusterId = 32;
+// Of a digest: no two objects of a cluster meet in 64 bits.
+constexpr std::size_t kDigestLength = 16;
 
 std::uint32_t seconds(std::int64_t value) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000));
@@ -86,6 +89,14 @@ void put_text(std::string_view path, std::string_view now, std::string_view want
 
 }  // namespace
 
+std::string Naming::listener_name(const api::Listener& listener, model::Provider provider) const {
+  const std::string key = listener.meta.key().to_string();
+  const std::string digest = crypto::sha256_hex(key).substr(0, kDigestLength);
+  const std::string begin = prefix();
+  const std::size_t room = model::max_listener_name(provider) - begin.size() - digest.size() - 1;
+  return fmt::format("{}{}_{}", begin, listener.meta.name.substr(0, room), digest);
+}
+
 Result<> check_cluster_id(std::string_view id) {
   const auto is_inner = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
@@ -113,7 +124,7 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
   engine::Wish wish{.lb = *lb,
                     .protocol = *protocol,
                     .ports = api::ports_of(listener.spec),
-                    .name = naming.prefix() + listener.meta.name,
+                    .name = naming.listener_name(listener, lb->provider),
                     .known_id = listener.status.listener_id,
                     .version = version_of(listener)};
   if (!listener.meta.deleting) {
@@ -126,8 +137,8 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
   return wish;
 }
 
-Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
-                       const api::LoadBalancer* balancer) {
+Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
+                                       const api::LoadBalancer* balancer) {
   const std::string_view protocol = model::to_string(wish.protocol);
   const api::Grant* others = nullptr;
   const std::span<const api::Grant> grants =
@@ -135,7 +146,9 @@ Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
   for (const api::Grant& grant : grants) {
     if (!overlaps(grant, wish.ports) || grant.protocol != protocol) continue;
     const bool inside = grant.start_port <= wish.ports.first && wish.ports.last <= grant.end_port;
-    if (inside && is_owned_by(listener, grant)) return {};
+    if (inside && is_owned_by(listener, grant))
+      return model::PortRange{static_cast<model::Port>(grant.start_port),
+                              static_cast<model::Port>(grant.end_port)};
     others = &grant;
   }
   std::string owner = "granted to nobody";
@@ -152,6 +165,16 @@ Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
                   .at("spec.port")
                   .with_hint("a Listener is acted on only for the PortPool that made it and has "
                              "the ports: delete this one, and ask a pool for a port"));
+}
+
+Error not_sealed(const api::Listener& listener, claims::Trust trust) {
+  return error_of(Code::forbidden, "{}",
+                  trust == claims::Trust::forged
+                      ? "somebody wrote it, or changed what it is: its seal does not fit"
+                      : "it has no seal of ours")
+      .about("Listener " + listener.meta.key().to_string())
+      .at(fmt::format("metadata.annotations[{}]", claims::kSealAnnotation))
+      .with_hint("a Listener of a pool is put right by its pool in a moment; delete any other");
 }
 
 std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
@@ -175,7 +198,7 @@ bool is_about(const std::vector<api::Grant>& grants, const api::Listener& listen
 engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerRef& lb,
                        const Naming& naming) {
   return {.lb = lb,
-          .name = naming.prefix() + listener.meta.name,
+          .name = naming.listener_name(listener, lb.provider),
           .known_id = listener.status.listener_id,
           .version = version_of(listener)};
 }
@@ -185,29 +208,29 @@ std::string version_of(const api::Listener& listener) {
                      listener.meta.deleting ? "/deleting" : "");
 }
 
-Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcome) {
+claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine::Outcome& outcome) {
   Array patch;
   const api::ListenerStatus& status = listener.status;
+  const std::string applied =
+      "/metadata/annotations/" + wire::escape_pointer_step(claims::kAppliedAnnotation);
   if (outcome.result) {
-    if (!claims::is_applied(listener)) {
-      patch.push_back(
-          put("/metadata/annotations/" + wire::escape_pointer_step(claims::kAppliedAnnotation),
-              Value(claims::spec_hash(listener.spec))));
-    }
+    if (!claims::is_applied(listener))
+      patch.push_back(put(applied, Value(claims::spec_hash(listener.spec))));
     put_text("/status/listenerID", status.listener_id, outcome.listener_id, patch);
     put_text("/status/status", status.status, api::kSynced, patch);
     put_text("/status/msg", status.message, "", patch);
   } else {
+    // What it led to is not known any more: who relies on it must hear of it.
+    if (outcome.astray && claims::are_targets_applied(listener)) patch.push_back(put(applied, ""));
     put_text("/status/status", status.status, api::kNotSynced, patch);
     put_text("/status/msg", status.message, outcome.result.error().to_string(), patch);
   }
-  if (patch.empty()) return patch;
+  if (patch.empty()) return {};
   // One that people wrote has no status to add to.
   if (api::encode(status).empty()) patch.insert(patch.begin(), put("/status", Object{}));
-  // Only while the spec is still the one that was applied: a status must not speak of another.
-  patch.insert(patch.begin(),
-               Object{{"op", "test"}, {"path", "/spec"}, {"value", api::encode(listener.spec)}});
-  return patch;
+  // Only while the spec is still the one that was applied, for whom it was: a status must not speak
+  // of another.
+  return {.tests = claims::tests_of(listener), .changes = std::move(patch)};
 }
 
 }  // namespace berth::controllers::listener

@@ -6,6 +6,8 @@
 
 #include "api/listener.h"
 #include "api/load_balancer.h"
+#include "claims/listener_write.h"
+#include "claims/seal.h"
 #include "engine/engine.h"
 #include "model/load_balancer.h"
 #include "wire/value.h"
@@ -19,9 +21,12 @@ struct Naming {
   // How the names of our listeners at a provider begin. What ends it is in no cluster id and in no
   // object's name, so that no cluster's prefix is the beginning of another's.
   std::string prefix() const { return cluster_id + "_"; }
+  // What the listener of this object is called at the provider: the prefix, as much of the object's
+  // name as fits, for people, and a digest of its namespace and name, so that no two share one.
+  std::string listener_name(const api::Listener& listener, model::Provider provider) const;
 };
 
-// A cluster id is a label of a domain name: lower-case letters, digits and '-'.
+// A cluster id is lower-case letters, digits and '-', so short that names of listeners have room.
 Result<> check_cluster_id(std::string_view id);
 
 // What the load balancer shall look like for this Listener; of one that is being deleted, that it
@@ -29,10 +34,13 @@ Result<> check_cluster_id(std::string_view id);
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming);
 
 // A Listener is acted on only inside a grant of its owner: anybody who may create Listeners could
-// otherwise lead a pool's port elsewhere, under its name in another namespace. `balancer` may be
-// null. The error says whose the ports are.
-Result<> check_granted(const api::Listener& listener, const engine::Wish& wish,
-                       const api::LoadBalancer* balancer);
+// otherwise lead a pool's port elsewhere, under its name in another namespace. The ports of that
+// grant. `balancer` may be null. The error says whose the ports are.
+Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
+                                       const api::LoadBalancer* balancer);
+
+// Why a Listener that is inside a grant of its owner is not acted on, although it looks like ours.
+Error not_sealed(const api::Listener& listener, claims::Trust trust);
 
 // Grants that one of them has and the other has not; each may be null.
 std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
@@ -48,8 +56,8 @@ engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerR
 // Which wish an outcome answers: changes with the spec and with the object.
 std::string version_of(const api::Listener& listener);
 
-// The JSON Patch that notes the outcome of the wish for this spec; empty when the object says so
+// The patch that notes the outcome of the wish for this spec; empty when the object says so
 // already.
-wire::Array outcome_patch(const api::Listener& listener, const engine::Outcome& outcome);
+claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine::Outcome& outcome);
 
 }  // namespace berth::controllers::listener

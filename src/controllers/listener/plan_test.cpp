@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "claims/test_support.h"
+
 namespace berth::controllers::listener {
 namespace {
 
@@ -34,7 +36,7 @@ TEST(ListenerNaming, AListenerThatCannotBeReadStillNamesWhatItHas) {
   const Naming naming{.cluster_id = "berth"};
   ASSERT_FALSE(wish_of(listener, naming));
   const engine::Wish wish = name_only(listener, {.id = "demo"}, naming);
-  EXPECT_EQ(wish.name, "berth_room-1");
+  EXPECT_THAT(wish.name, ::testing::StartsWith("berth_room-1_"));
   EXPECT_EQ(wish.known_id, "lbl-7");
   EXPECT_FALSE(wish.spec);
 }
@@ -64,7 +66,7 @@ api::LoadBalancer balancer() {
 // "yes", or why not.
 std::string granted(const api::Listener& listener, const api::LoadBalancer* object) {
   const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
-  const Result<> checked = check_granted(listener, wish, object);
+  const Result<model::PortRange> checked = granted_ports(listener, wish, object);
   return checked ? "yes" : checked.error().to_string();
 }
 
@@ -99,9 +101,42 @@ TEST(ListenerGrant, IsForItsPortsAndProtocol) {
 // Written by hand, it has no status yet.
 TEST(ListenerGrant, WhyNothingIsDoneCanBeNotedOnAnObjectWithoutStatus) {
   const wire::Array patch =
-      outcome_patch(listener_of_pool(), {.result = fail(Code::forbidden, "not yours")});
-  ASSERT_GE(patch.size(), 3u);
-  EXPECT_EQ(wire::string_at(patch[1], "/path"), "/status");
+      outcome_patch(listener_of_pool(), {.result = fail(Code::forbidden, "not yours")}).changes;
+  ASSERT_GE(patch.size(), 2u);
+  EXPECT_EQ(wire::string_at(patch[0], "/path"), "/status");
+}
+
+// Who relies on it hears of it; a provider that does not answer changes nothing.
+TEST(ListenerOutcome, WhatLeadsElsewhereIsNotAppliedAnyMore) {
+  const api::Listener listener =
+      claims::testing::leading_to(claims::testing::lock_at({}), "10.0.0.1");
+  const api::Listener done = claims::testing::applied(listener);
+  const Result<> failure = fail(Code::throttled, "later");
+  const auto is_applied_after = [&](bool astray) {
+    for (const wire::Value& change :
+         outcome_patch(done, {.result = failure, .astray = astray}).changes) {
+      if (wire::string_at(change, "/path").ends_with("applied"))
+        return !wire::string_at(change, "/value").empty();
+    }
+    return true;
+  };
+  EXPECT_FALSE(is_applied_after(true));
+  EXPECT_TRUE(is_applied_after(false));
+}
+
+TEST(ListenerName, IsShortEnoughAndNobodyElses) {
+  const Naming naming{.cluster_id = std::string(32, 'c')};
+  api::Listener one = listener_of_pool();
+  one.meta.name = std::string(253, 'x');
+  api::Listener other = one;
+  other.meta.ns = kube::Interned("evil");
+  for (const auto provider :
+       {model::Provider::edge, model::Provider::tencent, model::Provider::gcp})
+    EXPECT_LE(naming.listener_name(one, provider).size(), model::max_listener_name(provider));
+  EXPECT_NE(naming.listener_name(one, model::Provider::tencent),
+            naming.listener_name(other, model::Provider::tencent));
+  EXPECT_THAT(Naming{.cluster_id = "c1"}.listener_name(listener_of_pool(), model::Provider::edge),
+              ::testing::StartsWith("c1_demo-tcp-30000_"));
 }
 
 TEST(ListenerGrant, OneThatCameOrWentIsAChange) {

@@ -29,15 +29,17 @@ bool rests(const api::Listener& listener) {
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
                                        claims::ListenerStore& listeners,
-                                       claims::BalancerStore& balancers, claims::Courtesy& courtesy,
-                                       kube::EventRecorder& events, Naming naming,
+                                       claims::BalancerStore& balancers,
+                                       const claims::Sealer& sealer, claims::Courtesy& courtesy,
+                                       kube::EventRecorder& events, ListenerOptions options,
                                        metrics::Registry* registry)
     : client_(client),
       listeners_(listeners),
       balancers_(balancers),
+      sealer_(sealer),
       courtesy_(courtesy),
       events_(events),
-      naming_(std::move(naming)),
+      options_(std::move(options)),
       wishes_(tasks, {.name = "listener", .registry = registry},
               [this](const Context& c, const ObjectKey& k) { return reconcile_wish(c, k); }),
       notes_(tasks, {.name = "listener-status", .workers = kOutcomeWriters, .registry = registry},
@@ -78,6 +80,8 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
   }
   if (rests(*listener)) return Requeue{};
   Result<engine::Wish> wish = granted_wish(*listener);
+  if (Result<> led = options_.check_targets(*listener); wish && wish->spec && !led)
+    wish = pass(led);
   if (wish) {
     engine_->want(key.to_string(), std::move(*wish));
     return Requeue{};
@@ -92,11 +96,16 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
 }
 
 Result<engine::Wish> ListenerController::granted_wish(const api::Listener& listener) const {
-  Result<engine::Wish> wish = wish_of(listener, naming_);
+  Result<engine::Wish> wish = wish_of(listener, options_.naming);
   if (!wish) return wish;
   const auto balancer = balancers_.get("", model::object_name(wish->lb));
-  if (Result<> granted = check_granted(listener, *wish, balancer.get()); !granted)
-    return pass(granted);
+  const Result<model::PortRange> own = granted_ports(listener, *wish, balancer.get());
+  if (!own) return fail(own.error());
+  // One of the version before us has its seal in a moment; until then its grant must do.
+  const claims::Trust trust = sealer_.judge(listener);
+  if (trust != claims::Trust::ours && !sealer_.may_seal_again(listener))
+    return fail(not_sealed(listener, trust));
+  wish->own = *own;
   return wish;
 }
 
@@ -132,30 +141,25 @@ Result<> ListenerController::note(const Context& context, const api::Listener& l
                                   const engine::Outcome& outcome) {
   if (listener.meta.deleting && outcome.result) {
     courtesy_.give_way(context);
-    return write(context, listener.meta.key(), claims::finalizer_patch(listener.meta, false));
+    return write(context, listener, {.changes = claims::finalizer_patch(listener.meta, false)});
   }
   if (!outcome.result && outcome.result.error().code != Code::stopped)
     events_.record(not_synced(listener, outcome.result.error()));
-  const wire::Array patch = outcome_patch(listener, outcome);
+  const claims::ListenerPatch patch = outcome_patch(listener, outcome);
   if (patch.empty()) return {};
   // Nobody waits for a Listener that leads nowhere.
   if (!claims::has_targets(listener.spec)) courtesy_.give_way(context);
-  return write(context, listener.meta.key(), patch);
+  return write(context, listener, patch);
 }
 
-Result<> ListenerController::write(const Context& context, const ObjectKey& key,
-                                   const wire::Array& patch) {
-  Result<wire::Value> written =
-      client_.patch(context, api::listener_kind().type, key, kube::PatchType::json, patch);
-  if (written) {
-    if (Result<api::Listener> next = api::decode_listener(*written))
-      listeners_.put(std::move(*next));
-    return {};
-  }
-  // A new spec brings the key back through the cache.
+Result<> ListenerController::write(const Context& context, const api::Listener& listener,
+                                   const claims::ListenerPatch& patch) {
+  Result<> written = claims::write_listener(context, client_, listeners_, listener, patch);
+  if (written) return written;
+  // A new spec, or another claim, brings the key back through the cache.
   const Code code = written.error().code;
   if (code == Code::precondition || code == Code::not_found) return {};
-  return pass(written);
+  return written;
 }
 
 std::vector<engine::StandingWish> ListenerController::wishes_for(
@@ -168,12 +172,12 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
     out.push_back({.key = listener->meta.key().to_string(),
-                   .wish = wish ? std::move(*wish) : name_only(*listener, lb, naming_),
+                   .wish = wish ? std::move(*wish) : name_only(*listener, lb, options_.naming),
                    .applied = applied});
   }
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, claims::kNoBalancer))
-    out.push_back(
-        {.key = listener->meta.key().to_string(), .wish = name_only(*listener, lb, naming_)});
+    out.push_back({.key = listener->meta.key().to_string(),
+                   .wish = name_only(*listener, lb, options_.naming)});
   return out;
 }
 

@@ -6,6 +6,7 @@
 // on the leader; owned by the composition root.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "base/mutex.h"
@@ -21,11 +22,21 @@
 
 namespace berth::controllers::listener {
 
+struct ListenerOptions {
+  Naming naming{};
+  // Whether its targets are addresses of somebody who was told of its port. The claim and the spec
+  // of a Listener can be written by people: what has the rights of this process must not be led to
+  // whatever address they think of.
+  std::function<Result<>(const api::Listener& listener)> check_targets =
+      [](const api::Listener&) -> Result<> { return {}; };
+};
+
 class ListenerController final : public engine::Sink {
  public:
   ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
-                     claims::BalancerStore& balancers, claims::Courtesy& courtesy,
-                     kube::EventRecorder& events, Naming naming, metrics::Registry* registry);
+                     claims::BalancerStore& balancers, const claims::Sealer& sealer,
+                     claims::Courtesy& courtesy, kube::EventRecorder& events,
+                     ListenerOptions options, metrics::Registry* registry);
 
   // Before `add_to`; the engine outlives the controllers' run.
   void use(engine::Engine& engine) { engine_ = &engine; }
@@ -43,20 +54,22 @@ class ListenerController final : public engine::Sink {
   };
 
   void watch();
-  // The wish, when its Listener may have one.
+  // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
   Result<kube::Requeue> reconcile_outcome(const Context& context, const kube::ObjectKey& key);
   Result<> note(const Context& context, const api::Listener& listener,
                 const engine::Outcome& outcome);
-  Result<> write(const Context& context, const kube::ObjectKey& key, const wire::Array& patch);
+  Result<> write(const Context& context, const api::Listener& listener,
+                 const claims::ListenerPatch& patch);
 
   kube::Client& client_;
   claims::ListenerStore& listeners_;
   claims::BalancerStore& balancers_;
+  const claims::Sealer& sealer_;
   claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
-  const Naming naming_;
+  const ListenerOptions options_;
   engine::Engine* engine_ = nullptr;
   mutable Mutex mu_;
   std::map<kube::ObjectKey, Noted> outcomes_ GUARDED_BY(mu_);

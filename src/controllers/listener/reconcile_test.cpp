@@ -12,6 +12,7 @@ namespace {
 using claims::testing::applied;
 using claims::testing::leading_to;
 using claims::testing::peer_at;
+using claims::testing::put;
 
 const model::LoadBalancerRef kDemo{model::Provider::edge, "", "demo"};
 
@@ -38,10 +39,9 @@ class StandingWishes : public ::testing::Test {
     return config;
   }
   static api::Listener of_pool(std::string_view ns) {
-    api::Listener listener = applied(peer_at({}));
+    api::Listener listener = peer_at({});
     listener.meta.ns = kube::Interned(ns);
-    listener.meta.owners = {{.name = "rooms", .uid = "uid-of-rooms"}};
-    return listener;
+    return applied(claims::testing::sealed(std::move(listener)));
   }
   void have(api::Listener listener) {
     listener.meta.resource_version = ++version_;
@@ -62,9 +62,15 @@ class StandingWishes : public ::testing::Test {
   claims::Courtesy courtesy_;
   claims::ListenerStore listeners_;
   claims::BalancerStore balancers_;
-  ListenerController controller_{
-      tasks_,    client_, listeners_, balancers_, courtesy_, events_, {.cluster_id = "berth"},
-      &registry_};
+  ListenerController controller_{tasks_,
+                                 client_,
+                                 listeners_,
+                                 balancers_,
+                                 claims::testing::sealer(),
+                                 courtesy_,
+                                 events_,
+                                 {.naming = {.cluster_id = "berth"}},
+                                 &registry_};
   kube::ResourceVersion version_ = 0;
 };
 
@@ -84,12 +90,30 @@ TEST_F(StandingWishes, DoNotHaveWhatSomebodyWroteInAnotherNamespace) {
   EXPECT_TRUE(wish_of("games").wish.spec);
 }
 
+// In the pool's own namespace, with the pool's owner reference, and an id that is another's.
+TEST_F(StandingWishes, DoNotHaveWhatSomebodyChanged) {
+  api::Listener moved = of_pool("games");
+  moved.spec.port = 30005;
+  have(applied(std::move(moved)));
+  EXPECT_FALSE(wish_of("games").wish.spec) << "its seal is of another port";
+  api::Listener unsealed = of_pool("games");
+  unsealed.meta.created = claims::testing::kNow;
+  put(unsealed.meta.annotations, claims::kSealAnnotation, "");
+  have(applied(std::move(unsealed)));
+  EXPECT_FALSE(wish_of("games").wish.spec) << "and this has none, and is younger than our keys";
+}
+
+TEST_F(StandingWishes, SayWhatTheirOwnerHas) {
+  EXPECT_EQ(wish_of("games").wish.own, (model::PortRange{30000, 30009}));
+}
+
 TEST_F(StandingWishes, OfAListenerWithoutAGrantNothingIsLeftButItsName) {
   balancers_.erase({"", model::object_name(kDemo)}, "", 2);
   const engine::StandingWish own = wish_of("games");
   EXPECT_FALSE(own.applied);
   EXPECT_FALSE(own.wish.spec);
-  EXPECT_EQ(own.wish.name, "berth_demo-tcp-30000") << "so that it is nobody's leftover";
+  EXPECT_THAT(own.wish.name, ::testing::StartsWith("berth_demo-tcp-30000_"))
+      << "so that it is nobody's leftover";
 }
 
 }  // namespace

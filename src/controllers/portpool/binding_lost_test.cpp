@@ -23,7 +23,7 @@ class LostClaim : public ::testing::Test {
  protected:
   LostClaim() {
     room_.set_claim("");
-    put(room_.pod->meta.labels, ledger::kTokenLabel, kToken);
+    room_.give_token(*room_.pod, kToken);
   }
   void give_to_another() {
     ledger::Claim claim = Room::admission("another");
@@ -43,13 +43,15 @@ TEST_F(LostClaim, AFreePortIsItsOwnAgain) {
   EXPECT_EQ(room_.target(), "10.0.0.1:8000 w10");
 }
 
-// `kubectl get pod -o yaml`, and created again where our webhook is not called.
-TEST_F(LostClaim, APodWithACopiedAnnotationIsNotBoundAndIsToldWhy) {
-  for (const std::string& token :
-       {std::string(), std::string("token-1"),
-        ledger::make_token(testing::kNow - std::chrono::minutes{5}, 1, 2)}) {
+// `kubectl get pod -o yaml`, and created again where our webhook is not called: later, or with a
+// label and an annotation of the tenant's own making.
+TEST_F(LostClaim, APodThatWeDidNotAdmitIsNotBoundAndIsToldWhy) {
+  for (const bool sealed : {true, false}) {
+    const std::string token =
+        ledger::make_token(testing::kNow - (sealed ? std::chrono::minutes{5} : seconds{1}), 1, 2);
     Room room;
     room.set_claim("");
+    if (sealed) room.give_token(*room.pod, token);
     put(room.pod->meta.labels, ledger::kTokenLabel, token);
     EXPECT_THAT(room.step().changes, IsEmpty()) << token;
     room.now += seconds{10};
@@ -134,6 +136,95 @@ TEST_F(LostClaim, WhenThePortIsFreeAgainEverythingIsRight) {
   EXPECT_EQ(room_.pod_says(api::kBindStatusAnnotation), "Ready");
   EXPECT_EQ(room_.pod->condition(api::kPortsReadyCondition), kube::ConditionStatus::yes)
       << "also without a gate: the condition says that it was lost";
+}
+
+TEST(BindingPlan, AClaimThatIsTakenAgainKnowsWhatWasAskedFor) {
+  Room room;
+  room.make_ready();
+  room.set_claim("");
+  room.step();
+  EXPECT_EQ(room.claim().request, "request") << "a kept name gets its ports by it";
+}
+
+// The tenant owns the Pod's annotations.
+TEST(BindingPlan, EditingWhatAPodWasToldChangesNothing) {
+  Room room;
+  room.make_ready();
+  const std::string told = room.pod_says(api::kPoolBindingsAnnotation);
+  for (const std::string& text :
+       {api::encode_pool_bindings({entry(30001)}), std::string("[]"), std::string("not json")}) {
+    put(room.pod->meta.annotations, api::kPoolBindingsAnnotation, text);
+    const BindingPlan plan = room.step();
+    EXPECT_THAT(plan.changes, IsEmpty()) << text;
+    EXPECT_FALSE(plan.pod_note.condition) << text;
+    EXPECT_EQ(room.pod_says(api::kPoolBindingsAnnotation), told) << text;
+    EXPECT_EQ(room.status(), "Ready") << text;
+    EXPECT_TRUE(is_idle(room.look())) << text;
+  }
+}
+
+TEST(BindingPlan, TakingTheAnnotationOffThatAsksForPortsGivesThemBack) {
+  Room room;
+  room.make_ready();
+  std::erase_if(room.pod->meta.annotations,
+                [](const auto& one) { return one.first.view() == api::kPortPoolsAnnotation; });
+  for (int i = 0; i < 3; ++i) {
+    room.step();
+    room.confirm();
+  }
+  EXPECT_EQ(room.target(), "");
+  EXPECT_EQ(room.claim().state, SlotState::quarantined);
+  EXPECT_EQ(room.status(), "gone");
+  EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
+}
+
+// Of the version before us.
+TEST(BindingPlan, APodWithoutASealGetsOneByItsClaims) {
+  Room room;
+  room.make_ready();
+  const std::string seal = room.pod_says(claims::kPortsSealAnnotation);
+  put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
+  room.step();
+  EXPECT_EQ(room.pod_says(claims::kPortsSealAnnotation), seal);
+  EXPECT_TRUE(is_idle(room.look())) << "once";
+
+  put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
+  room.set_claim("");
+  EXPECT_TRUE(room.look().pod_note.empty()) << "not by what it says of itself";
+}
+
+// A newer version of us wrote it.
+TEST(BindingPlan, AClaimThatCannotBeReadIsHeld) {
+  Room room;
+  room.make_ready();
+  room.set_claim(R"({"v":2,"state":"Bound"})");
+  room.is_unreadable = true;
+  EXPECT_TRUE(is_idle(room.look()));
+}
+
+// Somebody wrote another Pod's name into the claim: both were told of the port.
+TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
+  Room room;
+  room.is_contested = true;
+  room.make_ready();
+  EXPECT_EQ(room.target(), "10.0.0.1:8000 w10");
+  EXPECT_NE(room.pod_says(api::kBindStatusAnnotation), "Ready");
+  EXPECT_TRUE(room.look().look_again);
+  room.is_contested = false;
+  room.make_ready();
+  EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "Ready");
+}
+
+// Its pool puts it right; until then nothing is given away on its word.
+TEST(BindingPlan, ALockThatSomebodyChangedIsLeftAsItIs) {
+  Room room;
+  room.make_ready();
+  room.is_changed = true;
+  EXPECT_TRUE(is_idle(room.look()));
+  room.lose_pod();
+  EXPECT_THAT(room.look().changes, IsEmpty());
+  room.is_changed = false;
+  EXPECT_EQ(room.look().changes.size(), 1u);
 }
 
 // `kubectl delete listener`: its pool makes another one, which has no claim.

@@ -30,26 +30,43 @@ class Planner {
  public:
   explicit Planner(const BindingView& view) : view_(view) {
     if (!view.pod) return;
-    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(
-        kube::get(view.pod->meta.annotations, api::kPoolBindingsAnnotation));
-    if (told) told_ = *told;
+    told_ = what_was_told();
     refresh_entries(told_, view.pool_of);
   }
 
   BindingPlan plan() {
-    // Its status and readiness are not ours to write.
-    if (view_.is_foreign) return {};
+    // Its status and readiness are not ours to write, or not ours to judge.
+    if (view_.is_foreign || view_.is_unreadable) return {};
     for (const HeldSlot& slot : view_.slots) plan_slot(slot);
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
     for (const HeldSlot& slot : view_.lost) plan_lost(slot);
     plan_object();
-    if (has_living_pod() && !view_.pod->meta.deleting) plan_note();
+    if (view_.pod && !view_.pod->finished() && !view_.pod->meta.deleting) plan_note();
     return std::move(plan_);
   }
 
  private:
-  bool has_living_pod() const { return view_.pod && !view_.pod->finished(); }
+  bool has_living_pod() const { return view_.pod && !has_given_up(*view_.pod); }
+
+  // It has ended; or somebody took off the annotation that asks for ports.
+  static bool has_given_up(const kube::Pod& pod) {
+    return pod.finished() || !kube::has(pod.meta.annotations, api::kPortPoolsAnnotation);
+  }
+
+  // The annotation is the tenant's to edit: where its seal says that somebody did, the PortBinding
+  // has it as it was. Neither gives it a port that no claim says is its own.
+  std::vector<api::PortBindingItem> what_was_told() const {
+    const kube::Pod& pod = *view_.pod;
+    const Result<std::vector<api::PortBindingItem>> written =
+        api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
+    const bool edited = !written || view_.proof.verdict == crypto::SealVerdict::forged;
+    if (!edited) return *written;
+    const bool is_recorded = view_.binding && kube::get(view_.binding->meta.annotations,
+                                                        kPodUidAnnotation) == pod.meta.uid;
+    if (is_recorded) return view_.binding->spec.port_binding_list;
+    return written ? *written : std::vector<api::PortBindingItem>{};
+  }
 
   bool is_own(const HeldSlot& slot) {
     if (!view_.pod) return false;
@@ -64,6 +81,7 @@ class Planner {
   }
 
   void plan_slot(const HeldSlot& slot) {
+    if (slot.is_changed) return hold(slot);
     switch (slot.claim.state) {
       case SlotState::claimed: return plan_claimed(slot);
       case SlotState::bound: return plan_bound(slot);
@@ -74,14 +92,24 @@ class Planner {
     }
   }
 
+  // As it is, until its pool has put it right.
+  void hold(const HeldSlot& slot) {
+    look_again(kCatchUp);
+    if (slot.claim.state == SlotState::kept) kept_ = slot.claim;
+    if (!view_.pod || slot.claim.pod_uid != view_.pod->meta.uid || !has_living_pod()) return;
+    ++own_;
+    const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+    if (entry && is_led_here(slot, *entry)) ready_.push_back(entry);
+  }
+
   void plan_claimed(const HeldSlot& slot) {
-    if (is_own(slot)) return view_.pod->finished() ? release(slot) : bind(slot);
+    if (is_own(slot)) return has_given_up(*view_.pod) ? release(slot) : bind(slot);
     // Tied by its name alone: that Pod has been admitted and is not seen yet.
     if (slot.claim.keep > Duration::zero()) name_returns_ = true;
   }
 
   void plan_bound(const HeldSlot& slot) {
-    if (is_own(slot)) return view_.pod->finished() ? release(slot) : keep_up(slot);
+    if (is_own(slot)) return has_given_up(*view_.pod) ? release(slot) : keep_up(slot);
     if (!view_.server_uid) {
       plan_.ask_server = true;
     } else if (*view_.server_uid == slot.claim.pod_uid) {
@@ -129,12 +157,20 @@ class Planner {
     change(slot.lock, std::move(claim), spec_for(slot.lock->spec, pod, entry), view_.key);
     for (const claims::ListenerPtr& peer : slot.peers)
       change(peer, std::nullopt, spec_for(peer->spec, pod, entry), view_.key);
+    if (slot.is_contested) {
+      look_again(kCatchUp);
+    } else if (is_led_here(slot, entry)) {
+      ready_.push_back(&entry);
+    }
+  }
+
+  bool is_led_here(const HeldSlot& slot, const api::PortBindingItem& entry) const {
     // One that is leaving may have left its load balancer already.
     const auto leads = [&](const claims::ListenerPtr& one) {
-      return !one->meta.deleting && leads_to(*one, pod, entry);
+      return !one->meta.deleting && leads_to(*one, *view_.pod, entry);
     };
     const bool all = slot.peers.size() == peers_of(*slot.lock).size();
-    if (all && leads(slot.lock) && std::ranges::all_of(slot.peers, leads)) ready_.push_back(&entry);
+    return all && leads(slot.lock) && std::ranges::all_of(slot.peers, leads);
   }
 
   static Duration keep_of(const kube::Pod& pod) {
@@ -212,13 +248,11 @@ class Planner {
            });
   }
 
-  // By us. The annotation of another Pod may have been copied to one that we were not asked about:
-  // the Pod whose token it was is older, and has its port as long as it is young.
+  // By us: what it was told has our seal, and it came when the seal was made. A copy, of which we
+  // were not asked, is younger, or meets the claim of the Pod that it was copied from.
   bool was_admitted() const {
+    if (view_.proof.verdict != crypto::SealVerdict::good) return false;
     const kube::Pod& pod = *view_.pod;
-    if (view_.binding &&
-        kube::get(view_.binding->meta.annotations, kPodUidAnnotation) == pod.meta.uid)
-      return true;
     const auto made = ledger::token_time(kube::get(pod.meta.labels, ledger::kTokenLabel));
     return made && pod.meta.created - *made <= kCreation && *made - pod.meta.created <= kCreation;
   }
@@ -251,8 +285,9 @@ class Planner {
     const kube::Pod& pod = *view_.pod;
     const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
     lead_here(slot, *entry_for(told_, *slot.lock),
-              bound({.token = std::string(token.empty() ? pod.meta.uid : token),
+              bound({.token = std::string(token),
                      .ns = view_.key.ns,
+                     .request = view_.proof.request,
                      .keep = keep_of(pod)}));
   }
 
@@ -336,20 +371,44 @@ class Planner {
 
   void plan_note() {
     const kube::Pod& pod = *view_.pod;
+    const std::string_view said = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
+    if (!has_living_pod()) {
+      if (said == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
+      return plan_condition(false);
+    }
     if (told_.empty()) return;
     const std::string text = api::encode_pool_bindings(told_);
     const auto written =
         api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
-    if (written && *written != told_) plan_.pod_note.bindings = text;
+    if (!written || *written != told_) plan_.pod_note.bindings = text;
+    plan_seal();
 
     const bool ready = is_ready();
-    const std::string_view told = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
-    if (ready && told != api::kReady) {
+    if (ready && said != api::kReady) {
       plan_.pod_note.status = std::string(api::kReady);
       plan_.pod_events.push_back(pod_is_ready(pod));
     }
-    if (!ready && told == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
+    if (!ready && said == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
     plan_condition(ready);
+  }
+
+  // Of a Pod of the version before us, or of keys that were lost: its claims say what it has. A key
+  // that is not the newest seals for long enough to be left.
+  void plan_seal() {
+    if (view_.proof.verdict == crypto::SealVerdict::good || !view_.seal) return;
+    const std::string_view token = kube::get(view_.pod->meta.labels, ledger::kTokenLabel);
+    std::string_view request;
+    std::size_t proven = 0;
+    for (const HeldSlot& slot : view_.slots) {
+      const bool is_its = slot.claim.state == SlotState::bound &&
+                          slot.claim.pod_uid == view_.pod->meta.uid && slot.claim.token == token;
+      if (!is_its || !entry_for(told_, *slot.lock)) continue;
+      request = slot.claim.request;
+      ++proven;
+    }
+    if (token.empty() || proven != told_.size()) return;
+    if (std::string seal = view_.seal(request, told_); !seal.empty())
+      plan_.pod_note.seal = std::move(seal);
   }
 
   void plan_condition(bool ready) {
@@ -385,6 +444,24 @@ class Planner {
 };
 
 }  // namespace
+
+void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& ring) {
+  if (!view.pod || !ring) return;
+  const kube::ObjectMeta& meta = view.pod->meta;
+  const std::string token(kube::get(meta.labels, ledger::kTokenLabel));
+  view.seal = [ring, token, ns = view.key.ns](std::string_view request,
+                                              const std::vector<api::PortBindingItem>& told) {
+    return claims::seal_ports(*ring, {token, ns, told}, request);
+  };
+  const auto told =
+      api::decode_pool_bindings(kube::get(meta.annotations, api::kPoolBindingsAnnotation));
+  if (!told) return;
+  view.proof = claims::judge_ports(*ring, {token, view.key.ns, *told},
+                                   kube::get(meta.annotations, claims::kPortsSealAnnotation));
+  // Whoever took the label off took the proof away, not the ports.
+  if (token.empty() && view.proof.verdict == crypto::SealVerdict::forged)
+    view.proof.verdict = crypto::SealVerdict::absent;
+}
 
 BindingPlan plan_binding(const BindingView& view) { return Planner(view).plan(); }
 

@@ -13,6 +13,7 @@
 #include "api/port_binding.h"
 #include "api/port_pool.h"
 #include "claims/claimer.h"
+#include "claims/pod_seal.h"
 #include "kube/cache/pod.h"
 #include "kube/runtime/event_correlator.h"
 
@@ -26,6 +27,10 @@ struct HeldSlot {
   claims::ListenerPtr lock{};
   std::vector<claims::ListenerPtr> peers{};  // on the other load balancers
   ledger::Claim claim{};
+  // Somebody changed what the lock is, and its pool has not put it right yet: hands off.
+  bool is_changed = false;
+  // Another Pod that lives was told of it and is ready there: this one is not, until that is not.
+  bool is_contested = false;
 };
 
 struct BindingView {
@@ -40,6 +45,14 @@ struct BindingView {
   bool misses_lock = false;
   // The Pod has its ports from another controller, whose Listeners are still there.
   bool is_foreign = false;
+  // A slot that it was told of has a claim that this version cannot read.
+  bool is_unreadable = false;
+  // What the seal of the Pod's ports says of what it was told.
+  claims::PortsProof proof{};
+  // Seals what it was told, in answer to this request; empty while there are no keys.
+  std::function<std::string(std::string_view request,
+                            const std::vector<api::PortBindingItem>& told)>
+      seal{};
   std::shared_ptr<const api::PortBinding> binding{};
   // How the Pod's items stand in their pools now; null: not known.
   std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};
@@ -50,6 +63,7 @@ struct BindingView {
 struct PodNote {
   std::optional<std::string> status{};    // of the status annotation
   std::optional<std::string> bindings{};  // of the poolbindings annotation
+  std::optional<std::string> seal{};      // of that
   struct ReadyCondition {
     bool ready = false;
     std::string reason{};
@@ -57,7 +71,7 @@ struct PodNote {
   };
   std::optional<ReadyCondition> condition{};
 
-  bool empty() const { return !status && !bindings && !condition; }
+  bool empty() const { return !status && !bindings && !seal && !condition; }
 };
 
 struct BindingPlan {
@@ -85,6 +99,9 @@ struct BindingPlan {
   std::vector<kube::EventNote> pod_events{};  // once that is written, too
   std::optional<Duration> look_again{};
 };
+
+// How the seal of its Pod's ports is judged, and made anew; the ring may be null.
+void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& ring);
 
 BindingPlan plan_binding(const BindingView& view);
 

@@ -47,11 +47,13 @@ Object condition_of(const PodNote::ReadyCondition& condition, WallTime now) {
 }  // namespace
 
 BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches caches,
-                                     claims::Claimer& claimer, kube::EventRecorder& events,
-                                     BindingOptions options, metrics::Registry* registry)
+                                     claims::Claimer& claimer, const claims::Sealer& sealer,
+                                     kube::EventRecorder& events, BindingOptions options,
+                                     metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
+      sealer_(sealer),
       events_(events),
       options_(std::move(options)),
       controller_(tasks, counting_failures("portbinding", kWorkers, registry),
@@ -118,6 +120,7 @@ BindingView BindingController::view_of(const ObjectKey& key, WallTime now) const
                    .quarantine = options_.quarantine};
   add_slots(view);
   add_lost(view);
+  add_proof(view, sealer_.ring());
   return view;
 }
 
@@ -135,17 +138,32 @@ void BindingController::add_slots(BindingView& view) const {
       std::ranges::unique(locks, {}, [](const ListenerPtr& lock) { return lock->meta.key(); });
   locks.erase(same.begin(), same.end());
   for (ListenerPtr& lock : locks) {
-    HeldSlot slot = slot_of(std::move(lock));
+    HeldSlot slot = slot_of(std::move(lock), view.key);
     // A token that a Pod of another namespace carries is no claim of it.
     if (slot.claim.ns == view.key.ns) view.slots.push_back(std::move(slot));
   }
 }
 
-HeldSlot BindingController::slot_of(ListenerPtr lock) const {
+HeldSlot BindingController::slot_of(ListenerPtr lock, const ObjectKey& pod) const {
+  const auto claim = claims::claim_of(*lock);
   HeldSlot slot{.peers = peers_in(caches_.listeners, *lock),
-                .claim = claims::claim_of(*lock).value_or(ledger::Claim{})};
+                .claim = claim.value_or(ledger::Claim{}),
+                .is_changed = sealer_.judge(*lock) == claims::Trust::forged && is_wanted(*lock)};
+  slot.is_contested =
+      std::ranges::any_of(pods_told_of(*lock, caches_.pods), [&](const auto& other) {
+        return other->meta.key() != pod &&
+               other->condition(api::kPortsReadyCondition) == kube::ConditionStatus::yes;
+      });
   slot.lock = std::move(lock);
   return slot;
+}
+
+// Its pool will put it right.
+bool BindingController::is_wanted(const api::Listener& lock) const {
+  const auto pool = caches_.pools.get(claims::pool_of(lock));
+  return pool && !pool->meta.deleting &&
+         std::ranges::find(pool->spec.pool_items, claims::item_of(lock),
+                           &api::PortPoolItem::item_name) != pool->spec.pool_items.end();
 }
 
 void BindingController::add_lost(BindingView& view) const {
@@ -161,10 +179,11 @@ void BindingController::add_lost(BindingView& view) const {
     }
     if (claims::is_foreign(*lock)) view.is_foreign = true;
     if (!claims::belongs_to_pool(*lock)) continue;
+    if (claims::is_unreadable(*lock)) view.is_unreadable = true;
     const bool held = std::ranges::any_of(view.slots, [&](const HeldSlot& slot) {
       return slot.lock->meta.key() == lock->meta.key();
     });
-    if (!held) view.lost.push_back(slot_of(lock));
+    if (!held) view.lost.push_back(slot_of(lock, view.key));
   }
   // One that we admitted has a claim or its token, whatever people do to its Listeners.
   if (!view.slots.empty() || kube::has(view.pod->meta.labels, ledger::kTokenLabel))
@@ -243,6 +262,7 @@ Result<> BindingController::write_note(const Context& context, const kube::Pod& 
   Object annotations;
   if (note.status) annotations[api::kBindStatusAnnotation] = *note.status;
   if (note.bindings) annotations[api::kPoolBindingsAnnotation] = *note.bindings;
+  if (note.seal) annotations[claims::kPortsSealAnnotation] = *note.seal;
   Object patch{{"metadata", Object{{"uid", pod.meta.uid}, {"annotations", annotations}}}};
   if (note.condition) {
     patch["status"] =

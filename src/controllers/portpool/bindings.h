@@ -30,8 +30,8 @@ struct BindingOptions {
 class BindingController {
  public:
   BindingController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                    kube::EventRecorder& events, BindingOptions options,
-                    metrics::Registry* registry);
+                    const claims::Sealer& sealer, kube::EventRecorder& events,
+                    BindingOptions options, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
@@ -41,7 +41,8 @@ class BindingController {
   BindingView view_of(const kube::ObjectKey& key, WallTime now) const;
   void add_slots(BindingView& view) const;
   void add_lost(BindingView& view) const;
-  HeldSlot slot_of(claims::ListenerPtr lock) const;
+  HeldSlot slot_of(claims::ListenerPtr lock, const kube::ObjectKey& pod) const;
+  bool is_wanted(const api::Listener& lock) const;
   Result<std::string> ask_server(const Context& context, const kube::ObjectKey& key);
 
   // `precondition`: overtaken; what overtook us brings the key back.
@@ -56,6 +57,7 @@ class BindingController {
   kube::Client& client_;
   Caches caches_;
   claims::Claimer& claimer_;
+  const claims::Sealer& sealer_;
   kube::EventRecorder& events_;
   const BindingOptions options_;
   kube::Controller controller_;

@@ -12,7 +12,7 @@ namespace berth::controllers::portpool {
 
 struct GrantStep {
   WantedGrant wanted{};
-  std::optional<ledger::Grant> before{};  // what the item has there now: fewer ports
+  std::vector<ledger::Grant> before{};  // what the item has there now
 };
 
 struct GrantPlan {
@@ -21,8 +21,11 @@ struct GrantPlan {
   std::optional<Error> refused{};  // somebody has some of the ports
 };
 
+// What Listeners hold on a load balancer.
+using HoldingsOf = std::function<std::vector<ledger::Holding>(const model::LoadBalancerRef& lb)>;
+
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
-                      const BalancerOf& balancer_of,
+                      const BalancerOf& balancer_of, const HoldingsOf& holdings_of,
                       const std::vector<std::shared_ptr<const api::PortPool>>& pools,
                       const model::LoadBalancerDefaults& defaults);
 

@@ -34,17 +34,19 @@ class GrantPlanTest : public ::testing::Test {
                             .item = item}};
     balancers_[lb] = std::move(object);
   }
-  GrantPlan plan() const {
-    return plan_grants(pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), {}, kNow).value(),
-                       [this](const model::LoadBalancerRef& lb) {
-                         const auto it = balancers_.find(lb.id);
-                         return it == balancers_.end() ? nullptr : it->second;
-                       },
-                       pools_, {});
+  GrantPlan plan() {
+    return plan_grants(
+        pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), {}, kNow).value(),
+        [this](const model::LoadBalancerRef& lb) {
+          const auto it = balancers_.find(lb.id);
+          return it == balancers_.end() ? nullptr : it->second;
+        },
+        [this](const model::LoadBalancerRef& lb) { return holdings_[lb.id]; }, pools_, {});
   }
 
   api::PortPool pool_;
   std::map<std::string, std::shared_ptr<const api::LoadBalancer>> balancers_;
+  std::map<std::string, std::vector<ledger::Holding>> holdings_;
   std::vector<std::shared_ptr<const api::PortPool>> pools_;
 };
 
@@ -66,6 +68,20 @@ TEST_F(GrantPlanTest, TakesNothingWhereItCannotHaveEverything) {
                                                      "to PortPool games/somebody, item item1"));
 }
 
+// Whoever edited the object, or lost it: another owner's Listener lives there.
+TEST_F(GrantPlanTest, WhatAnotherPoolsListenerHoldsIsRefusedThoughItWasGranted) {
+  grant("east", "uid-of-rooms", "item1");
+  grant("west", "uid-of-rooms", "item1");
+  holdings_["west"] = {{.ports = {30003, 30003},
+                        .owner = {"PortPool", "games", "others", "uid-of-others"},
+                        .item = "item1",
+                        .holder = "Listener games/west-tcp-30003"}};
+  ASSERT_TRUE(plan().refused);
+  EXPECT_THAT(plan().refused->to_string(),
+              HasSubstr("edge:west: TCP ports 30003-30003 are held by Listener "
+                        "games/west-tcp-30003 of PortPool games/others"));
+}
+
 TEST_F(GrantPlanTest, ARenamedItemHasNothingUntilTheOldOneIsGone) {
   grant("east", "uid-of-rooms", "item1");
   grant("west", "uid-of-rooms", "item1");
@@ -80,9 +96,9 @@ TEST_F(GrantPlanTest, ARenamedItemHasNothingUntilTheOldOneIsGone) {
 TEST_F(GrantPlanTest, AnItemThatGrowsKnowsWhatItHad) {
   grant("east", "uid-of-rooms", "item1", 30000, 30004);
   ASSERT_EQ(plan().steps.size(), 2u);
-  ASSERT_TRUE(plan().steps.front().before);
-  EXPECT_EQ(plan().steps.front().before->ports.last, 30004);
-  EXPECT_FALSE(plan().steps.back().before);
+  ASSERT_EQ(plan().steps.front().before.size(), 1u);
+  EXPECT_EQ(plan().steps.front().before.front().ports.last, 30004);
+  EXPECT_THAT(plan().steps.back().before, IsEmpty());
 }
 
 TEST_F(GrantPlanTest, AnOlderPoolGoesFirstOnEveryLoadBalancer) {

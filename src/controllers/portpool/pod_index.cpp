@@ -1,5 +1,7 @@
 #include "controllers/portpool/pod_index.h"
 
+#include <algorithm>
+
 #include "api/pod_ports.h"
 #include "controllers/portpool/pool_plan.h"
 
@@ -59,6 +61,28 @@ std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
 std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& lock,
                                                            const kube::Store<kube::Pod>& pods) {
   return pods.by_index(kToldPodIndex, lock.meta.key().to_string());
+}
+
+Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Pod>& pods) {
+  if (!claims::has_targets(listener.spec)) return {};
+  const std::string_view lock = kube::get(listener.meta.annotations, claims::kLockAnnotation);
+  const kube::ObjectKey key{std::string(listener.meta.ns.view()),
+                            lock.empty() ? listener.meta.name : std::string(lock)};
+  const auto told = pods.by_index(kToldPodIndex, key.to_string());
+  for (const api::ListenerBackend& backend : listener.spec.target_group->backends) {
+    const bool known = std::ranges::any_of(told, [&](const auto& pod) {
+      return pod->host_ip.view() == backend.ip ||
+             std::ranges::find(pod->ips, backend.ip) != pod->ips.end();
+    });
+    if (known) continue;
+    return fail(error_of(Code::forbidden,
+                         "{} is no address of a Pod that was told of this port, nor of its node",
+                         backend.ip)
+                    .about("Listener " + listener.meta.key().to_string())
+                    .at("spec.targetGroup.backends")
+                    .with_hint("targets of a pool's Listener are written by its controller alone"));
+  }
+  return {};
 }
 
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,

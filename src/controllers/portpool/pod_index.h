@@ -31,6 +31,10 @@ std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
 std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& lock,
                                                            const kube::Store<kube::Pod>& pods);
 
+// Whether each target of the Listener is an address of a Pod that lives and was told of its port,
+// or of that Pod's node. The error names the one that is not.
+Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Pod>& pods);
+
 // The Listener that is the lock of the slot that the Pod was told of; null when it is not there.
 // Whose it is, is for the caller to see: it may be another controller's.
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,

@@ -165,20 +165,39 @@ Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
   return out;
 }
 
-Value new_listener(const api::PortPool& pool, const WantedListener& wanted) {
+claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wanted) {
+  return {.ns = std::string(pool.meta.ns.view()),
+          .name = wanted.name,
+          .lb = wanted.lb,
+          .protocol = model::parse_protocol(wanted.spec.protocol).value_or(model::Protocol::tcp),
+          .ports = api::ports_of(wanted.spec),
+          .owner_uid = pool.meta.uid,
+          .item = wanted.item,
+          .lock = wanted.lock,
+          .peers = wanted.peers};
+}
+
+claims::ListenerChange::Belonging belonging_of(const api::PortPool& pool,
+                                               const claims::Identity& identity) {
+  const auto& type = api::port_pool_kind().type;
+  return {.labels = api::pool_listener_labels(pool.meta.name, identity.item, identity.lb,
+                                              identity.ports.size() > 1),
+          .owner = Object{{"apiVersion", type.api_version()},
+                          {"kind", type.kind},
+                          {"name", pool.meta.name},
+                          {"uid", pool.meta.uid},
+                          {"controller", true}}};
+}
+
+Value new_listener(const api::PortPool& pool, const WantedListener& wanted,
+                   const claims::Marks& marks) {
   const auto& type = api::listener_kind().type;
-  const auto& pool_type = api::port_pool_kind().type;
-  const Object owner{{"apiVersion", pool_type.api_version()},
-                     {"kind", pool_type.kind},
-                     {"name", pool.meta.name},
-                     {"uid", pool.meta.uid},
-                     {"controller", true}};
+  const auto belonging = belonging_of(pool, marks.identity);
   Object labels;
-  for (const auto& [key, value] : api::pool_listener_labels(pool.meta.name, wanted.item, wanted.lb,
-                                                            wanted.spec.end_port != 0)) {
-    labels[key] = value;
-  }
-  Object annotations{{claims::kItemAnnotation, wanted.item}};
+  for (const auto& [key, value] : belonging.labels) labels[key] = value;
+  Object annotations{{claims::kItemAnnotation, wanted.item},
+                     {claims::kBalancerAnnotation, marks.balancer},
+                     {claims::kSealAnnotation, marks.seal}};
   if (wanted.is_lock()) {
     annotations[ledger::kClaimAnnotation] = "";
   } else {
@@ -192,7 +211,7 @@ Value new_listener(const api::PortPool& pool, const WantedListener& wanted) {
                                     {"labels", labels},
                                     {"annotations", annotations},
                                     {"finalizers", Array{Value(api::kFinalizer)}},
-                                    {"ownerReferences", Array{owner}}}},
+                                    {"ownerReferences", Array{belonging.owner}}}},
                 {"spec", api::encode(wanted.spec)},
                 {"status", Object{{"status", api::kNotSynced}, {"portpool", pool.meta.name}}}};
 }

@@ -8,16 +8,16 @@
 #include "api/listener.h"
 #include "api/load_balancer.h"
 #include "api/port_pool.h"
+#include "claims/claimer.h"
+#include "claims/seal.h"
 #include "claims/slot.h"
 #include "ledger/grants.h"
 #include "model/load_balancer.h"
 
 namespace berth::controllers::portpool {
 
-// On the lock of a slot: the names of its Listeners on the other load balancers, with commas
-// between.
-inline constexpr std::string_view kPeersAnnotation = "berth.dev/slot-peers";
-using claims::kLockAnnotation;  // on those: the name of the lock
+using claims::kLockAnnotation;
+using claims::kPeersAnnotation;
 
 // A Listener that the pool must have.
 struct WantedListener {
@@ -35,8 +35,14 @@ struct WantedListener {
 Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
                                                      const api::PortPoolItem& item,
                                                      const model::LoadBalancerDefaults& defaults);
-// The object to create: free, labelled as users know it, with the pool as its owner.
-wire::Value new_listener(const api::PortPool& pool, const WantedListener& wanted);
+// What it is for as long as it lives.
+claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wanted);
+// The object to create: free, sealed, labelled as users know it, with the pool as its owner.
+wire::Value new_listener(const api::PortPool& pool, const WantedListener& wanted,
+                         const claims::Marks& marks);
+// Its labels, and the pool as its owner.
+claims::ListenerChange::Belonging belonging_of(const api::PortPool& pool,
+                                               const claims::Identity& identity);
 
 // What the item must own before its Listeners may exist.
 struct WantedGrant {

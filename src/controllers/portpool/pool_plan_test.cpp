@@ -30,6 +30,11 @@ std::vector<WantedGrant> grants(const api::PortPool& pool) {
   return wanted_grants(pool, pool.spec.pool_items.front(), {}, kNow).value();
 }
 
+// As the controller makes it.
+wire::Value made(const api::PortPool& pool, const WantedListener& wanted) {
+  return new_listener(pool, wanted, claims::testing::sealer().marks(identity_of(pool, wanted)));
+}
+
 TEST(WantedListeners, OneForEachPort) {
   const auto all = wanted(pool_with({tcp_item("item1", 30000, 30003)}));
   EXPECT_THAT(names(all), ElementsAre("demo-tcp-30000", "demo-tcp-30001", "demo-tcp-30002"));
@@ -97,7 +102,7 @@ TEST(NewListener, IsFreeAndGoesWithItsPool) {
   api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
   pool.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
   const auto all = wanted(pool);
-  const wire::Value lock = new_listener(pool, all[0]);
+  const wire::Value lock = made(pool, all[0]);
   EXPECT_EQ(wire::string_at(lock, "/metadata/namespace"), "games");
   EXPECT_EQ(wire::string_at(lock, "/metadata/ownerReferences/0/uid"), "uid-of-rooms");
   EXPECT_EQ(wire::string_at(lock, "/metadata/finalizers/0"), api::kFinalizer);
@@ -108,7 +113,7 @@ TEST(NewListener, IsFreeAndGoesWithItsPool) {
   EXPECT_TRUE(has_claim(lock)) << "a claim tests the annotation, so it is there from the beginning";
   EXPECT_EQ(wire::string_at(lock, "/metadata/annotations/berth.dev~1claim"), "");
   EXPECT_EQ(wire::string_at(lock, "/metadata/annotations/berth.dev~1slot-peers"), "west-tcp-30000");
-  const wire::Value peer = new_listener(pool, all[1]);
+  const wire::Value peer = made(pool, all[1]);
   EXPECT_FALSE(has_claim(peer)) << "nobody may claim it beside the lock";
   EXPECT_EQ(wire::string_at(peer, "/metadata/annotations/berth.dev~1slot-lock"), "east-tcp-30000");
 }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "api/load_balancer.h"
+#include "claims/claimer.h"
+#include "claims/seal.h"
 #include "controllers/portpool/pool_plan.h"
 #include "kube/cache/pod.h"
 
@@ -19,30 +21,39 @@ namespace berth::controllers::portpool {
 bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
                    const claims::ListenerStore& listeners);
 
+// A Listener that is not as the pool wants it.
+struct OutdatedListener {
+  claims::ListenerPtr listener{};
+  api::ListenerSpec spec{};  // as it should be; where it leads to is not the pool's to say
+  std::optional<claims::Identity> to_seal{};
+};
+
 struct PoolSurvey {
   std::map<std::string, ItemReport> reports{};  // by item
   std::vector<WantedListener> missing{};
-  std::vector<claims::ListenerPtr> outdated{};  // attributes differ from the pool's
+  std::vector<OutdatedListener> outdated{};
   std::vector<claims::ListenerPtr> strays{};
   std::vector<claims::ListenerPtr> unlocked{};  // locks whose claim annotation was taken off
-  std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};  // by item
+  // By item: of those that left the pool, and of those that came back with other ports.
+  std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};
   std::set<std::string> present{};  // items of the pool that have a Listener
 };
 
 // `reports` has the problem of each item whose ports are not granted: its Listeners are not missed.
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
                        const claims::ListenerStore& listeners, const kube::Store<kube::Pod>& pods,
-                       const model::LoadBalancerDefaults& defaults);
+                       const claims::Sealer& sealer, const model::LoadBalancerDefaults& defaults);
 
-// Attributes follow the pool; what leads somewhere from a free slot is taken back; a lock has the
-// annotation of its claim. What a living Pod was told of is for its binding to put right.
+// Attributes follow the pool; what people changed of a Listener is put right, and sealed; what
+// leads somewhere from a free slot is taken back; a lock has the annotation of its claim. What a
+// living Pod was told of is for its binding to put right.
 struct RefreshedListener {
   claims::ListenerPtr listener{};
-  api::ListenerSpec spec{};
-  std::optional<std::string> claim{};
+  claims::ListenerChange change{};
 };
 std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
-                                                   const PoolSurvey& survey);
+                                                   const PoolSurvey& survey,
+                                                   const claims::Sealer& sealer);
 
 // Of Listeners that shall go, those that may: locks of slots that nobody has, with which their
 // peers go, and peers whose lock is gone because a removal was interrupted.

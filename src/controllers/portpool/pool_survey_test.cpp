@@ -45,7 +45,7 @@ class PoolSurveyTest : public ::testing::Test {
     listeners_.put(std::move(listener));
   }
   PoolSurvey survey(std::map<std::string, ItemReport> reports = {}) const {
-    return survey_pool(pool_, std::move(reports), listeners_, pods_, {});
+    return survey_pool(pool_, std::move(reports), listeners_, pods_, claims::testing::sealer(), {});
   }
   // On east, with a peer on west.
   void use_two_load_balancers() {
@@ -55,12 +55,12 @@ class PoolSurveyTest : public ::testing::Test {
   static api::Listener east() {
     api::Listener lock = lock_at({.lb = "east"});
     put(lock.meta.annotations, kPeersAnnotation, "west-tcp-30000");
-    return lock;
+    return claims::testing::sealed(lock);
   }
   static api::Listener west() {
     api::Listener peer = peer_at({.lb = "west"});
     put(peer.meta.annotations, kLockAnnotation, "east-tcp-30000");
-    return peer;
+    return claims::testing::sealed(peer);
   }
   std::vector<std::string> removable_names() const {
     return names(removable(listeners_.by_index(claims::kPoolIndex, pool_.meta.key().to_string())));
@@ -118,7 +118,9 @@ TEST_F(PoolSurveyTest, AListenerOfSomebodyElseIsNamedAndLeftAlone) {
   api::Listener foreign = applied(leading_to(lock_at(at(30000)), "10.0.0.1"));
   put(foreign.meta.labels, api::kOwnerKindKey, "Ingress");
   put(foreign.meta.labels, api::kOwnerNameKey, "web");
-  have(foreign);
+  foreign.meta.owners = {
+      {.kind = kube::Interned("Ingress"), .name = "web", .uid = "uid-of-web", .controller = true}};
+  have(claims::testing::sealed(foreign));
   const PoolSurvey found = survey();
   EXPECT_EQ(found.reports.at("item1").problem, "Listener demo-tcp-30000 belongs to Ingress web");
   EXPECT_THAT(found.strays, IsEmpty());
@@ -169,16 +171,16 @@ TEST_F(PoolSurveyTest, AnAnnotationThatSomebodyTookOffDoesNotMakeAListenerForeig
 TEST_F(PoolSurveyTest, AttributesOfThePoolReachEveryListenerInUseToo) {
   have(with_claim(applied(leading_to(lock_at(at(30000)), "10.0.0.1")), kClaim));
   have(lock_at(at(30001)));
-  EXPECT_THAT(refreshed_listeners(pool_, survey()), IsEmpty());
+  EXPECT_THAT(refreshed_listeners(pool_, survey(), claims::testing::sealer()), IsEmpty());
   pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
   pool_.spec.pool_items.front().certificate = api::ListenerCertificate{.cert_id = "c-1"};
-  const auto changed = refreshed_listeners(pool_, survey());
+  const auto changed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
   ASSERT_EQ(changed.size(), 2u);
   for (const RefreshedListener& one : changed) {
-    EXPECT_EQ(one.spec.listener_attribute->session_time, 30);
-    EXPECT_EQ(one.spec.certificate->cert_id, "c-1");
+    EXPECT_EQ(one.change.spec->listener_attribute->session_time, 30);
+    EXPECT_EQ(one.change.spec->certificate->cert_id, "c-1");
   }
-  EXPECT_TRUE(claims::has_targets(changed.front().spec)) << "the Pod is still reached";
+  EXPECT_TRUE(claims::has_targets(*changed.front().change.spec)) << "the Pod is still reached";
 }
 
 TEST_F(PoolSurveyTest, WhatLeadsSomewhereFromAFreeSlotIsTakenBack) {
@@ -187,11 +189,11 @@ TEST_F(PoolSurveyTest, WhatLeadsSomewhereFromAFreeSlotIsTakenBack) {
   pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
   const PoolSurvey found = survey();
   EXPECT_THAT(names(found.strays), ElementsAre("demo-tcp-30000"));
-  const auto changed = refreshed_listeners(pool_, found);
+  const auto changed = refreshed_listeners(pool_, found, claims::testing::sealer());
   ASSERT_EQ(changed.size(), 2u);
-  EXPECT_FALSE(claims::has_targets(changed[0].spec));
-  EXPECT_TRUE(changed[0].spec.listener_attribute) << "in one write";
-  EXPECT_TRUE(claims::has_targets(changed[1].spec));
+  EXPECT_FALSE(claims::has_targets(*changed[0].change.spec));
+  EXPECT_TRUE(changed[0].change.spec->listener_attribute) << "in one write";
+  EXPECT_TRUE(claims::has_targets(*changed[1].change.spec));
 }
 
 TEST_F(PoolSurveyTest, APeerLeadsWhereItsLocksClaimAllows) {
@@ -290,11 +292,12 @@ TEST_F(PoolSurveyTest, WhatLeadsToAPodThatWasToldOfItIsNotTakenFromIt) {
 TEST_F(PoolSurveyTest, AFreeLockWithoutItsAnnotationGetsItBack) {
   have(peer_at(at(30000)));
   have(lock_at(at(30001)));
-  const std::vector<RefreshedListener> refreshed = refreshed_listeners(pool_, survey());
+  const std::vector<RefreshedListener> refreshed =
+      refreshed_listeners(pool_, survey(), claims::testing::sealer());
   ASSERT_EQ(refreshed.size(), 1u);
   EXPECT_EQ(refreshed.front().listener->meta.name, "demo-tcp-30000");
-  EXPECT_EQ(refreshed.front().claim, "");
-  EXPECT_EQ(refreshed.front().spec, refreshed.front().listener->spec);
+  EXPECT_EQ(refreshed.front().change.claim, "");
+  EXPECT_FALSE(refreshed.front().change.spec);
 }
 
 TEST_F(PoolSurveyTest, AnItemUnderANewNameHasNoListenerOfTheOldOne) {
@@ -327,6 +330,73 @@ TEST_F(PoolSurveyTest, PeersGoWithTheirLockOrAfterItNeverBefore) {
   EXPECT_THAT(removable_names(), ElementsAre("east-tcp-30000")) << "the peer follows";
   listeners_.erase(east().meta.key(), "", ++version_);
   EXPECT_THAT(removable_names(), ElementsAre("west-tcp-30000")) << "left by an interrupted removal";
+}
+
+// The item was taken out of the pool, and came back with other ports.
+TEST_F(PoolSurveyTest, ListenersOfFormerPortsLeave) {
+  have(lock_at(at(30000)));
+  have(with_claim(lock_at(at(40000)), kClaim));
+  const PoolSurvey found = survey();
+  ASSERT_TRUE(found.leaving.contains("item1"));
+  EXPECT_EQ(found.leaving.at("item1").front()->meta.name, "demo-tcp-40000");
+  EXPECT_EQ(found.leaving.at("item1").size(), 1u);
+}
+
+// What a Listener is for as long as it lives, people have changed.
+TEST_F(PoolSurveyTest, WhatPeopleChangedIsPutRightAndSealed) {
+  const api::Listener whole = lock_at(at(30000));
+  api::Listener moved = whole;
+  moved.spec.port = 31000;
+  api::Listener renamed = whole;
+  put(renamed.meta.annotations, claims::kItemAnnotation, "other");
+  api::Listener led = whole;
+  put(led.meta.annotations, kPeersAnnotation, "victim-tcp-80");
+  api::Listener disowned = whole;
+  disowned.meta.owners = std::vector<kube::OwnerReference>{};
+  put(disowned.meta.labels, api::kOwnerNameKey, "others");
+  for (const api::Listener& changed : {moved, renamed, led, disowned}) {
+    have(changed);
+    const auto refreshed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
+    ASSERT_EQ(refreshed.size(), 1u);
+    const claims::ListenerChange& change = refreshed.front().change;
+    ASSERT_TRUE(change.marks);
+    EXPECT_EQ(change.marks->seal, kube::get(whole.meta.annotations, claims::kSealAnnotation));
+    EXPECT_EQ(change.marks->identity.item, "item1");
+  }
+  EXPECT_TRUE(
+      refreshed_listeners(pool_, survey(), claims::testing::sealer()).front().change.belonging);
+  have(whole);
+  EXPECT_THAT(refreshed_listeners(pool_, survey(), claims::testing::sealer()), IsEmpty())
+      << "nothing is written when nothing was changed";
+}
+
+TEST_F(PoolSurveyTest, ListenersOfTheVersionBeforeAreSealed) {
+  api::Listener old = lock_at(at(30000));
+  put(old.meta.annotations, claims::kSealAnnotation, "");
+  put(old.meta.annotations, claims::kBalancerAnnotation, "");
+  have(old);
+  const auto refreshed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
+  ASSERT_EQ(refreshed.size(), 1u);
+  EXPECT_TRUE(refreshed.front().change.marks);
+  EXPECT_FALSE(refreshed.front().change.spec) << "nobody's traffic is touched by that";
+  EXPECT_THAT(refreshed_listeners(pool_, survey({{"item1", {.problem = "granted to another"}}}),
+                                  claims::testing::sealer()),
+              IsEmpty())
+      << "only where it lies inside a grant";
+}
+
+// By the name of its choice, on a port that the item has not made yet.
+TEST_F(PoolSurveyTest, APortOfAnotherControllersListenerIsNotTaken) {
+  api::Listener theirs = foreign_at(at(30001));
+  theirs.meta.name = "lb-fo-42001";
+  theirs.meta.ns = kube::Interned("web");
+  theirs.spec.protocol = "HTTPS";
+  put(theirs.meta.labels, api::kOwnerKindKey, "Ingress");
+  have(theirs);
+  const PoolSurvey found = survey();
+  ASSERT_EQ(found.missing.size(), 1u);
+  EXPECT_EQ(found.missing.front().name, "demo-tcp-30000");
+  EXPECT_THAT(found.reports.at("item1").problem, HasSubstr("lb-fo-42001"));
 }
 
 }  // namespace

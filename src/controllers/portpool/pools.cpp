@@ -45,12 +45,14 @@ Result<> note(std::atomic<bool>& overtaken) {
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
                                claims::Claimer& claimer, claims::Grantor& grantor,
-                               claims::Courtesy& courtesy, kube::EventRecorder& events,
-                               model::LoadBalancerDefaults defaults, metrics::Registry* registry)
+                               const claims::Sealer& sealer, claims::Courtesy& courtesy,
+                               kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
+                               metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
       grantor_(grantor),
+      sealer_(sealer),
       courtesy_(courtesy),
       events_(events),
       defaults_(std::move(defaults)),
@@ -64,8 +66,11 @@ void PoolController::watch(kube::WorkQueue& queue) {
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
   caches_.listeners.on_change([this, &queue](const kube::Change<api::Listener>& change) {
     const ObjectKey pool = claims::pool_of(change.object());
-    if (concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners))
-      queue.add_after(pool, kGather);
+    if (!concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners)) return;
+    queue.add_after(pool, kGather);
+    // Somebody may have written another name on it.
+    const ObjectKey before = change.before ? claims::pool_of(*change.before) : pool;
+    if (before != pool) queue.add_after(before, kGather);
   });
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
@@ -78,6 +83,10 @@ void PoolController::watch(kube::WorkQueue& queue) {
     }
     for (const ObjectKey& owner : owners) emit(owner);
   });
+}
+
+void PoolController::look_at_all() {
+  for (const auto& pool : caches_.pools.all()) controller_.queue().add(pool->meta.key());
 }
 
 Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKey& key) {
@@ -99,14 +108,15 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     reports[item.item_name] = std::move(*report);
   }
   const PoolSurvey found =
-      survey_pool(*pool, std::move(reports), caches_.listeners, caches_.pods, defaults_);
+      survey_pool(*pool, std::move(reports), caches_.listeners, caches_.pods, sealer_, defaults_);
   const bool troubled = std::ranges::any_of(
       found.reports, [](const auto& one) { return !one.second.problem.empty(); });
   Overtaken overtaken{false};
   if (Result<> written = write_status(context, *pool, found, overtaken); !written)
     return pass(written);
   if (Result<> made = create_missing(context, *pool, found.missing); !made) return pass(made);
-  if (Result<> done = refresh_listeners(context, refreshed_listeners(*pool, found), overtaken);
+  if (Result<> done =
+          refresh_listeners(context, refreshed_listeners(*pool, found, sealer_), overtaken);
       !done)
     return pass(done);
   if (Result<> released = release_left(context, *pool, found); !released) return pass(released);
@@ -136,7 +146,10 @@ Result<ItemReport> PoolController::ensure_grants(const Context& context, const a
   const Result<std::vector<WantedGrant>> wanted =
       wanted_grants(pool, item, defaults_, context.tasks.wall_time());
   if (!wanted) return ItemReport{.problem = wanted.error().to_string()};
-  const GrantPlan plan = plan_grants(pool, *wanted, balancer_of(), caches_.pools.all(), defaults_);
+  const GrantPlan plan = plan_grants(
+      pool, *wanted, balancer_of(),
+      [this](const model::LoadBalancerRef& lb) { return grantor_.holdings(lb); },
+      caches_.pools.all(), defaults_);
   if (!plan.waits_for.empty()) return ItemReport{.problem = plan.waits_for, .refused = true};
   if (plan.refused) return refused(pool, *plan.refused);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -168,7 +181,7 @@ BalancerOf PoolController::balancer_of() const {
 }
 
 // A pool whose finalizer somebody took off went without giving back its ports; one of the same name
-// may be there by now. Listeners of it that are left go first: they bring us back.
+// may be there by now. Where a Listener of it is left, the grant stays; its end brings us back.
 Result<> PoolController::release_gone(const Context& context, const ObjectKey& key,
                                       const std::string& uid) {
   std::set<std::string> gone;
@@ -178,11 +191,6 @@ Result<> PoolController::release_gone(const Context& context, const ObjectKey& k
                           grant.owner_namespace == key.ns && grant.owner_name == key.name;
       if (is_its && grant.owner_uid != uid) gone.insert(grant.owner_uid);
     }
-  }
-  if (gone.empty()) return {};
-  for (const ListenerPtr& listener :
-       caches_.listeners.by_index(claims::kPoolIndex, key.to_string())) {
-    for (const kube::OwnerReference& owner : listener->meta.owners) gone.erase(owner.uid);
   }
   for (const std::string& former : gone) {
     Result<> released = grantor_.release(context, former, "");
@@ -198,8 +206,9 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
   return for_each_parallel(
       context, count, kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
         courtesy_.give_way(own);
-        Result<Value> created =
-            client_.create(own, api::listener_kind().type, new_listener(pool, missing[i]));
+        Result<Value> created = client_.create(
+            own, api::listener_kind().type,
+            new_listener(pool, missing[i], sealer_.marks(identity_of(pool, missing[i]))));
         if (!created && created.error().code == Code::already_exists) return {};  // cache is behind
         if (!created) return pass(created);
         if (Result<api::Listener> listener = api::decode_listener(*created))
@@ -211,15 +220,13 @@ Result<> PoolController::create_missing(const Context& context, const api::PortP
 Result<> PoolController::refresh_listeners(const Context& context,
                                            const std::vector<RefreshedListener>& list,
                                            Overtaken& overtaken) {
-  return for_each_parallel(context, list.size(), kWritesAtOnce,
-                           [&](const Context& own, std::size_t i) -> Result<> {
-                             courtesy_.give_way(own);
-                             claims::ListenerChange change{.claim = list[i].claim};
-                             if (list[i].spec != list[i].listener->spec) change.spec = list[i].spec;
-                             Result<> changed = claimer_.change(own, *list[i].listener, change);
-                             if (!changed && was_overtaken(changed.error())) return note(overtaken);
-                             return changed;
-                           });
+  return for_each_parallel(
+      context, list.size(), kWritesAtOnce, [&](const Context& own, std::size_t i) -> Result<> {
+        courtesy_.give_way(own);
+        Result<> changed = claimer_.change(own, *list[i].listener, list[i].change);
+        if (!changed && was_overtaken(changed.error())) return note(overtaken);
+        return changed;
+      });
 }
 
 // Slots that nobody has; the others are waited for.
@@ -273,7 +280,8 @@ Result<> PoolController::release_left(const Context& context, const api::PortPoo
 Result<> PoolController::write_status(const Context& context, const api::PortPool& pool,
                                       const PoolSurvey& survey, Overtaken& overtaken) {
   std::map<std::string, std::size_t> leaving;
-  for (const auto& [item, listeners] : survey.leaving) leaving[item] = listeners.size();
+  for (const auto& [item, listeners] : survey.leaving)
+    if (!survey.reports.contains(item)) leaving[item] = listeners.size();
   const api::PortPoolStatus status =
       pool_status(pool, survey.reports, leaving, balancer_of(), defaults_);
   const Object wanted = api::encode(status);

@@ -21,10 +21,13 @@ namespace berth::controllers::portpool {
 class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
-                 claims::Grantor& grantor, claims::Courtesy& courtesy, kube::EventRecorder& events,
-                 model::LoadBalancerDefaults defaults, metrics::Registry* registry);
+                 claims::Grantor& grantor, const claims::Sealer& sealer, claims::Courtesy& courtesy,
+                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
+                 metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
+  // All pools: the keys that seal their Listeners have changed.
+  void look_at_all();
 
  private:
   // A write found its object changed: the pool is looked at again.
@@ -57,6 +60,7 @@ class PoolController {
   Caches caches_;
   claims::Claimer& claimer_;
   claims::Grantor& grantor_;
+  const claims::Sealer& sealer_;
   claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
   const model::LoadBalancerDefaults defaults_;

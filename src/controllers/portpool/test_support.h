@@ -37,11 +37,14 @@ inline api::PortBindingItem entry(std::int64_t port, std::vector<std::string> lb
 
 class Room {
  public:
+  // Of its admission.
+  static inline const std::string kToken = ledger::make_token(kNow, 1, 1);
+
   // Admitted a moment ago: its slots are claimed with its token, and the Pod runs.
   explicit Room(const std::vector<api::PortBindingItem>& told = {entry(30000)}) : told_(told) {
-    pod = new_pod("uid-1", "token-1");
+    pod = new_pod("uid-1", kToken);
     for (std::size_t i = 0; i < told.size(); ++i) {
-      ledger::Claim claim = admission("token-1");
+      ledger::Claim claim = admission(kToken);
       claim.entry = static_cast<int>(i);
       add_slot(told[i], ledger::encode(claim));
     }
@@ -54,12 +57,19 @@ class Room {
                            .created = now},
                   .ips = {"10.0.0.1"},
                   .phase = kube::PodPhase::running};
-    put(out.meta.labels, ledger::kTokenLabel, std::move(token));
+    put(out.meta.annotations, api::kPortPoolsAnnotation, "true");
     put(out.meta.annotations, api::kPoolBindingsAnnotation, api::encode_pool_bindings(told_));
+    give_token(out, std::move(token));
     return out;
   }
+  // As our webhook would, with a seal of what it is told.
+  void give_token(kube::Pod& to, std::string token) const {
+    put(to.meta.annotations, claims::kPortsSealAnnotation,
+        claims::seal_ports(*claims::testing::sealer().ring(), {token, "games", told_}, "request"));
+    put(to.meta.labels, ledger::kTokenLabel, std::move(token));
+  }
   static ledger::Claim admission(std::string token) {
-    return {.token = std::move(token), .ns = "games", .since = kNow};
+    return {.token = std::move(token), .ns = "games", .request = "request", .since = kNow};
   }
 
   BindingPlan look() const { return plan_binding(view()); }
@@ -123,6 +133,9 @@ class Room {
 
   std::optional<kube::Pod> pod;
   bool is_foreign = false;                // Listeners of another controller are there for it
+  bool is_unreadable = false;             // a claim of a version that is not known
+  bool is_changed = false;                // people changed what its locks are
+  bool is_contested = false;              // another Pod is ready on its port
   std::optional<std::string> server_uid;  // what the server answers when it is asked
   std::map<std::string, api::Listener> listeners;
   std::optional<wire::Value> object;  // the PortBinding
@@ -156,6 +169,7 @@ class Room {
     BindingView out{.key = {"games", "room-0"},
                     .server_uid = server_uid,
                     .is_foreign = is_foreign,
+                    .is_unreadable = is_unreadable,
                     .pool_of = [this](const kube::ObjectKey&) { return pool; },
                     .now = now,
                     .quarantine = quarantine};
@@ -163,7 +177,10 @@ class Room {
     if (object) out.binding = std::make_shared<const api::PortBinding>(*binding());
     for (const auto& [name, listener] : listeners) {
       if (!kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) continue;
-      HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener), .claim = claim(name)};
+      HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener),
+                    .claim = claim(name),
+                    .is_changed = is_changed,
+                    .is_contested = is_contested};
       for (const std::string& peer : peers_of(listener))
         if (listeners.contains(peer))
           slot.peers.push_back(std::make_shared<const api::Listener>(listeners.at(peer)));
@@ -177,6 +194,7 @@ class Room {
     const bool asks = pod && !pod->finished();
     for (const api::PortBindingItem& told : told_)
       out.misses_lock = out.misses_lock || (asks && !listeners.contains(lock_of(told)));
+    add_proof(out, claims::testing::sealer().ring());
     return out;
   }
   static std::string lock_of(const api::PortBindingItem& told) {
@@ -214,6 +232,7 @@ class Room {
   void tell_pod(const PodNote& note) {
     if (note.status) put(pod->meta.annotations, api::kBindStatusAnnotation, *note.status);
     if (note.bindings) put(pod->meta.annotations, api::kPoolBindingsAnnotation, *note.bindings);
+    if (note.seal) put(pod->meta.annotations, claims::kPortsSealAnnotation, *note.seal);
     if (!note.condition) return;
     pod->conditions = {
         {kube::Interned(api::kPortsReadyCondition),

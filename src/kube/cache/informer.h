@@ -77,6 +77,8 @@ class Informer final {
   Store<T>& store() { return store_; }
   const Store<T>& store() const { return store_; }
   InformerCore& core() { return core_; }
+  // Objects that the server has and that the store lacks, or has as they were: they cannot be read.
+  std::size_t undecodable() const { return target_.undecodable(); }
 
   void start(std::stop_token stop) { core_.start(std::move(stop)); }
   Result<> wait_synced(const Context& context) { return core_.wait_synced(context); }

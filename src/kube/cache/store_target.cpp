@@ -18,6 +18,19 @@ void UndecodableReport::add(const ObjectKey& key, const Error& error) {
             {{"resource", resource_},
              {"object", key.name.empty() ? "unknown" : key.to_string()},
              {"code", std::string(traits_of(error.code).name)}});
+  there_.insert(key);
+  listed_.insert(key);
+  count_ = there_.size();
+}
+
+void UndecodableReport::remove(const ObjectKey& key) {
+  if (there_.erase(key) > 0) count_ = there_.size();
+}
+
+void UndecodableReport::end_list() {
+  there_ = std::move(listed_);
+  listed_.clear();
+  count_ = there_.size();
 }
 
 }  // namespace berth::kube

@@ -4,6 +4,8 @@
 // Owned by its Informer; called by the reflector's task alone.
 #pragma once
 
+#include <atomic>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,10 +22,21 @@ class UndecodableReport {
  public:
   UndecodableReport(metrics::Registry* registry, const ResourceType& type);
   void add(const ObjectKey& key, const Error& error);
+  // It is gone, or can be read now.
+  void remove(const ObjectKey& key);
+  // Of a list: what it does not report is no longer there.
+  void begin_list() { listed_.clear(); }
+  void end_list();
+
+  // How many there are at this moment; any thread may ask.
+  std::size_t count() const { return count_; }
 
  private:
   std::string resource_;
   metrics::Counter* counter_;  // null: nobody counts
+  std::set<ObjectKey> there_;
+  std::set<ObjectKey> listed_;
+  std::atomic<std::size_t> count_{0};
 };
 
 template <class T>
@@ -35,8 +48,14 @@ class StoreTarget final : public ReflectorTarget {
         undecodable_(registry, projection_.type) {}
 
   ResourceVersion seen() const override { return store_.seen(); }
-  void begin_list() override { store_.begin_list(); }
-  Result<> end_list(ResourceVersion at) override { return store_.end_list(at); }
+  void begin_list() override {
+    undecodable_.begin_list();
+    store_.begin_list();
+  }
+  Result<> end_list(ResourceVersion at) override {
+    undecodable_.end_list();
+    return store_.end_list(at);
+  }
   void abandon_list() override { store_.abandon_list(); }
   void bookmark(ResourceVersion at) override { store_.advance(at); }
 
@@ -56,11 +75,15 @@ class StoreTarget final : public ReflectorTarget {
     auto decoded = decode(encoding, object);
     if (!decoded) {
       const ObjectIdentity who = report(encoding, object, decoded.error());
-      if (type == EventType::deleted) store_.erase(who.key, who.uid, who.resource_version);
+      if (type == EventType::deleted) {
+        undecodable_.remove(who.key);
+        store_.erase(who.key, who.uid, who.resource_version);
+      }
       store_.advance(who.resource_version);
       return;
     }
     const ResourceVersion version = decoded->meta.resource_version;
+    undecodable_.remove(decoded->meta.key());
     if (type == EventType::deleted) {
       store_.erase(decoded->meta.key(), decoded->meta.uid, version);
     } else {
@@ -68,6 +91,10 @@ class StoreTarget final : public ReflectorTarget {
     }
     store_.advance(version);
   }
+
+  // Objects that the server has and that cannot be read: of them the store has an old version, or
+  // nothing. Any thread may ask.
+  std::size_t undecodable() const { return undecodable_.count(); }
 
  private:
   Result<T> decode(Encoding encoding, std::string_view object) {

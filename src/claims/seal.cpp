@@ -1,0 +1,159 @@
+#include "claims/seal.h"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace berth::claims {
+namespace {
+
+constexpr std::string_view kPurpose = "listener";
+
+// Clocks of API servers, which say when an object was made, and ours differ.
+constexpr Duration kClockSkew = std::chrono::minutes{5};
+
+struct Fields {
+  explicit Fields(const Identity& identity)
+      : balancer(model::canonical(identity.lb)),
+        ports(fmt::format("{}-{}", identity.ports.first, identity.ports.last)),
+        all{identity.ns,   identity.name,      balancer,      model::to_string(identity.protocol),
+            ports,         identity.owner_uid, identity.item, identity.lock,
+            identity.peers} {}
+  Fields(const Fields&) = delete;
+  Fields& operator=(const Fields&) = delete;
+
+  const std::string balancer;
+  const std::string ports;
+  const std::array<std::string_view, 9> all;
+};
+
+std::string_view seal_of(const api::Listener& listener) {
+  return kube::get(listener.meta.annotations, kSealAnnotation);
+}
+
+std::optional<Identity> identity_on(const api::Listener& listener,
+                                    const std::optional<model::LoadBalancerRef>& lb) {
+  const auto protocol = protocol_of(listener);
+  const kube::OwnerReference* const owner = listener.meta.controller();
+  if (!protocol || !lb || !owner) return std::nullopt;
+  return Identity{.ns = std::string(listener.meta.ns.view()),
+                  .name = listener.meta.name,
+                  .lb = *lb,
+                  .protocol = *protocol,
+                  .ports = api::ports_of(listener.spec),
+                  .owner_uid = owner->uid,
+                  .item = std::string(item_of(listener)),
+                  .lock = std::string(kube::get(listener.meta.annotations, kLockAnnotation)),
+                  .peers = std::string(kube::get(listener.meta.annotations, kPeersAnnotation))};
+}
+
+bool is_older(const api::Listener& listener, const crypto::KeyRing& ring) {
+  return ring.empty() || listener.meta.created < ring.keys().front().made + kClockSkew;
+}
+
+// No seal, or one by a key that we do not have, proves nothing. What is younger than our keys must
+// have one of theirs.
+Trust trust_in(crypto::SealVerdict verdict, const api::Listener& listener,
+               const crypto::KeyRing& ring) {
+  switch (verdict) {
+    case crypto::SealVerdict::good: return Trust::ours;
+    case crypto::SealVerdict::forged: return Trust::forged;
+    case crypto::SealVerdict::absent:
+      return is_older(listener, ring) ? Trust::unsealed : Trust::forged;
+    case crypto::SealVerdict::unknown_key:
+      return is_older(listener, ring) ? Trust::unjudged : Trust::forged;
+  }
+  return Trust::forged;
+}
+
+std::optional<ledger::Holding> holding_of(const api::Listener& listener) {
+  const kube::OwnerReference* const owner = listener.meta.controller();
+  const auto protocol = protocol_of(listener);
+  if (!owner || !protocol) return std::nullopt;
+  return ledger::Holding{.protocol = *protocol,
+                         .ports = api::ports_of(listener.spec),
+                         .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
+                                   owner->name, owner->uid},
+                         .item = std::string(item_of(listener)),
+                         .holder = "Listener " + listener.meta.key().to_string()};
+}
+
+bool is_in_own_grant(const ledger::Holding& holding, const std::vector<ledger::Grant>& grants) {
+  return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
+    return grant.owner.uid == holding.owner.uid && grant.owner.ns == holding.owner.ns &&
+           grant.item == holding.item && grant.protocol == holding.protocol &&
+           grant.ports.contains(holding.ports);
+  });
+}
+
+}  // namespace
+
+std::string_view to_string(Trust trust) {
+  switch (trust) {
+    case Trust::ours: return "ours";
+    case Trust::unsealed: return "unsealed";
+    case Trust::unjudged: return "unjudged";
+    case Trust::forged: return "forged";
+  }
+  return "forged";
+}
+
+bool has_marks(const api::Listener& listener) {
+  return std::ranges::any_of(
+      std::array{kSealAnnotation, kItemAnnotation, kLockAnnotation, ledger::kClaimAnnotation},
+      [&](std::string_view key) { return kube::has(listener.meta.annotations, key); });
+}
+
+std::optional<Identity> identity_of(const api::Listener& listener) {
+  return identity_on(
+      listener, model::parse_canonical(kube::get(listener.meta.annotations, kBalancerAnnotation)));
+}
+
+std::optional<Identity> identity_without_seal(const api::Listener& listener,
+                                              const model::LoadBalancerDefaults& defaults) {
+  return identity_on(listener, load_balancer_of(listener, defaults));
+}
+
+Marks Sealer::marks(const Identity& identity) const {
+  const Fields fields(identity);
+  const auto ring = ring_of_();
+  return {.identity = identity,
+          .balancer = fields.balancer,
+          .seal = ring ? ring->seal(kPurpose, fields.all) : std::string()};
+}
+
+Trust Sealer::judge(const api::Listener& listener) const {
+  const std::string_view seal = seal_of(listener);
+  const auto ring = ring_of_();
+  if (!ring) return seal.empty() ? Trust::unsealed : Trust::unjudged;
+  const auto identity = identity_of(listener);
+  if (!identity)
+    return seal.empty() ? trust_in(crypto::SealVerdict::absent, listener, *ring) : Trust::forged;
+  const Fields fields(*identity);
+  return trust_in(ring->judge(kPurpose, fields.all, seal), listener, *ring);
+}
+
+bool Sealer::is_current(const api::Listener& listener) const {
+  const auto ring = ring_of_();
+  return ring && ring->is_current(seal_of(listener)) && judge(listener) == Trust::ours;
+}
+
+std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
+                                         const Sealer& sealer,
+                                         const std::vector<ledger::Grant>& grants) {
+  std::vector<ListenerPtr> by_age = listeners.by_index(kBalancerIndex, balancer);
+  std::ranges::sort(by_age, {}, [](const ListenerPtr& listener) {
+    return std::tuple(listener->meta.created, std::string_view(listener->meta.uid));
+  });
+  std::vector<ledger::Holding> out;
+  for (const ListenerPtr& listener : by_age) {
+    auto holding = holding_of(*listener);
+    const Trust trust = sealer.judge(*listener);
+    if (!holding || trust == Trust::forged) continue;
+    if (trust == Trust::unsealed && !is_in_own_grant(*holding, grants)) continue;
+    out.push_back(std::move(*holding));
+  }
+  return out;
+}
+
+}  // namespace berth::claims
