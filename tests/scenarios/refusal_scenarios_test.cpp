@@ -134,5 +134,31 @@ TEST_F(Refusals, SayThatAPoolHasNoItems) {
   EXPECT_EQ(create("games", "room-0", "rooms TCP 8000"), "");
 }
 
+// A Pod that is refused for the sake of a controller that goes would wait for nobody.
+TEST_F(Refusals, EndWhenBerthIsBeingRemoved) {
+  const std::string crd =
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/loadbalancers.berth.dev";
+  const auto mark = [&](const Value& text) {
+    const Object annotations{{"berth.dev/removal", text}};
+    return cluster()
+        .ask("PATCH", crd, Object{{"metadata", Object{{"annotations", annotations}}}})
+        .has_value();
+  };
+  make_pool("rooms", {item(30000, 30001)});
+  ASSERT_EQ(create("games", "room-0", "rooms TCP 8000"), "");
+  ASSERT_NE(create("games", "room-1", "rooms TCP 8000"), "");
+  ASSERT_TRUE(mark("draining"));
+  ASSERT_TRUE(cluster().run_until([&] {
+    return create("games", "room-1", "rooms TCP 8000").empty();
+  })) << "it passes, without a port";
+  ASSERT_TRUE(cluster().ask("DELETE", kHook));
+  ASSERT_TRUE(cluster().run_for(std::chrono::minutes{1}));
+  EXPECT_FALSE(cluster().ask("GET", kHook)) << "nothing is put back";
+  ASSERT_TRUE(mark(nullptr));
+  ASSERT_TRUE(cluster().run_until([&] { return cluster().ask("GET", kHook).has_value(); }))
+      << "the removal was taken back";
+  EXPECT_NE(create("games", "room-2", "rooms TCP 8000"), "");
+}
+
 }  // namespace
 }  // namespace berth::scenario

@@ -89,9 +89,10 @@ std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
   std::ranges::reverse(out);
   out.push_back({kube::types::kSecret, {options_.ns, std::string(kCertificateSecret)}, false});
   out.push_back({kube::types::kLease, {options_.ns, std::string(kLeaseName)}, false});
-  std::ranges::stable_partition(out, [](const Doomed& one) {
-    return one.type != kube::types::kCustomResourceDefinition || one.key.name != marked_crd();
+  const auto marked = std::ranges::find_if(out, [](const Doomed& one) {
+    return one.type == kube::types::kCustomResourceDefinition && one.key.name == marked_crd();
   });
+  if (marked != out.end()) std::rotate(marked, marked + 1, out.end());
   return out;
 }
 
