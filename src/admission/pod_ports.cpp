@@ -150,7 +150,7 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
   const std::string token = make_token_();
   const ledger::Claim claim = new_claim(request, *wishes, token, context.tasks.wall_time());
   Result<Entries> entries =
-      request.dry_run ? show(*wishes) : take(context, request, *wishes, claim);
+      request.dry_run ? show(*wishes, request.ns) : take(context, request, *wishes, claim);
   if (!entries) return fail(reason(request, *wishes, std::move(entries.error())));
   return answer_for(request, *wishes, token, seal_ports_(claim, *entries), *entries);
 }
@@ -236,10 +236,10 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
   return entries;
 }
 
-Result<PodPorts::Entries> PodPorts::show(const PortWishes& wishes) {
+Result<PodPorts::Entries> PodPorts::show(const PortWishes& wishes, std::string_view ns) {
   std::vector<claims::TakenSlot> slots;
   for (const PortWish& wish : wishes.ports) {
-    Result<claims::TakenSlot> slot = claimer_.peek(wish.slot);
+    Result<claims::TakenSlot> slot = claimer_.peek(wish.slot, ns);
     if (!slot) return pass(slot);
     slots.push_back(std::move(*slot));
   }
@@ -274,6 +274,11 @@ Error PodPorts::reason(const AdmissionRequest& request, const PortWishes& wishes
           .about(request.describe())
           .at(fmt::format("metadata.annotations[{}]", api::kPortsAnnotation));
     }
+    // The status of a pool elsewhere is not for everybody.
+    const bool may_read = wish.slot.pool.ns == request.ns;
+    const std::string why = may_read ? claims::unready_items(*pool, wish.slot) : "";
+    if (!why.empty() && error.object == "PortPool " + wish.slot.pool.to_string())
+      error.hint += fmt::format("{}{}", error.hint.empty() ? "" : "; ", why);
   }
   return error;
 }

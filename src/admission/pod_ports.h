@@ -47,7 +47,7 @@ class PodPorts {
                        const PortWishes& wishes, const ledger::Claim& claim);
   Result<Entries> take_once(const Context& context, const PortWishes& wishes,
                             const ledger::Claim& claim);
-  Result<Entries> show(const PortWishes& wishes);
+  Result<Entries> show(const PortWishes& wishes, std::string_view ns);
   Result<Entries> entries_for(const PortWishes& wishes,
                               const std::vector<claims::TakenSlot>& slots) const;
   // By what this replica's caches know.

@@ -19,11 +19,11 @@ bool is_held(const api::Listener& listener) {
   return claim && claim->state != ledger::SlotState::quarantined;
 }
 
-Error in_use(std::string object, std::string field, std::string what,
+Error in_use(const AdmissionRequest& request, std::string field, std::string what,
              const std::vector<claims::ListenerPtr>& slots) {
   return error_of(Code::conflict, "{} is in use: {} ports are held by {}", what, slots.size(),
-                  claims::name_holders(slots))
-      .about(std::move(object))
+                  claims::name_holders(slots, request.ns))
+      .about(request.describe())
       .at(std::move(field))
       .with_hint("delete the workloads first; ports with a keep duration are free when it is over");
 }
@@ -95,7 +95,7 @@ Result<> PortPoolGate::check_update(const AdmissionRequest& request,
     if (stays) continue;
     const auto slots = held({request.ns, request.name}, name);
     if (!slots.empty()) {
-      return fail(in_use(request.describe(), fmt::format("spec.poolItems[{}]", i),
+      return fail(in_use(request, fmt::format("spec.poolItems[{}]", i),
                          fmt::format("item {}, which the change removes,", name), slots));
     }
   }
@@ -105,7 +105,7 @@ Result<> PortPoolGate::check_update(const AdmissionRequest& request,
 Result<> PortPoolGate::check_removal(const AdmissionRequest& request) const {
   const auto slots = held({request.ns, request.name}, "");
   if (slots.empty()) return {};
-  return fail(in_use(request.describe(), "", "the pool", slots));
+  return fail(in_use(request, "", "the pool", slots));
 }
 
 std::vector<claims::ListenerPtr> PortPoolGate::held(const kube::ObjectKey& pool,

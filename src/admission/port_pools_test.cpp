@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include "claims/test_support.h"
 #include "wire/yaml.h"
 
 namespace berth::admission {
@@ -41,6 +42,25 @@ class PortPoolGateTest : public ::testing::Test {
     return answer ? "" : answer.error().to_string();
   }
 
+  std::string remove() const {
+    kube::AdmissionRequest request;
+    request.operation = "DELETE";
+    request.resource = "portpools";
+    request.ns = "games";
+    request.name = "rooms";
+    const Result<kube::AdmissionAnswer> answer = gate_.admit(request);
+    return answer ? "" : answer.error().message;
+  }
+  // A port of pool games/rooms is held by this Pod.
+  void hold(model::Port port, const std::string& ns, const std::string& pod) {
+    using namespace claims::testing;
+    api::Listener listener = with_claim(
+        lock_at({.ports = {port, port}}),
+        ledger::Claim{.state = ledger::SlotState::bound, .token = "t", .ns = ns, .pod_name = pod});
+    listener.meta.resource_version = 1;
+    listeners_.put(std::move(listener));
+  }
+
   claims::ListenerStore listeners_;
   PortPoolGate gate_{listeners_, {}, [](const model::LoadBalancerRef&) { return true; }};
 };
@@ -57,6 +77,21 @@ TEST_F(PortPoolGateTest, AnUpdateOfTheSpecMustMakeItRight) {
   EXPECT_THAT(update(kOldPool, with(kOldPool, "endPort: 110", "endPort: 120")),
               HasSubstr("spec.poolItems[0].protocol: 'TCP_SSL'"));
   EXPECT_EQ(update(kOldPool, with(kOldPool, "TCP_SSL", "TCP")), "");
+}
+
+// Who may write a pool may not read the Pods of every namespace that uses it.
+TEST_F(PortPoolGateTest, NamesHoldersOfThePoolsOwnNamespaceAndCountsTheOthers) {
+  hold(30000, "games", "room-0");
+  EXPECT_EQ(remove(), "the pool is in use: 1 ports are held by games/room-0");
+  hold(30001, "secret-project", "room-0");
+  hold(30002, "secret-project", "room-1");
+  EXPECT_EQ(remove(),
+            "the pool is in use: 3 ports are held by games/room-0 and 2 Pods in other namespaces");
+}
+
+TEST_F(PortPoolGateTest, CountsHoldersThatAreAllElsewhere) {
+  hold(30000, "secret-project", "room-0");
+  EXPECT_EQ(remove(), "the pool is in use: 1 ports are held by 1 Pod in other namespaces");
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/json.hpp>
 
 #include "admission/short_workload.h"
 #include "api/pod_ports.h"
@@ -11,7 +10,6 @@ namespace berth::admission {
 namespace {
 
 using kube::ObjectKey;
-using wire::Object;
 using wire::Value;
 
 // More than this wait for one pool only if it is far too small: the others come by their own clock.
@@ -151,14 +149,26 @@ Result<kube::Requeue> RefusedOwners::touch(const Context& context, const ObjectK
   const std::size_t slash = key.name.find('/');
   const kube::ResourceType* const type = find_kind("", key.name.substr(0, slash));
   if (!type) return kube::Requeue{};
-  const Object annotations{{kRetryAnnotation, format_rfc3339_micro(tasks_.wall_time())}};
-  const Result<Value> touched =
-      client_.patch(context, *type, {key.ns, key.name.substr(slash + 1)}, kube::PatchType::merge,
-                    Object{{"metadata", Object{{"annotations", annotations}}}});
+  const ObjectKey workload{key.ns, key.name.substr(slash + 1)};
+  Result<Value> touched = touch_for(*type, context, workload);
+  if (touched) {
+    touched = client_.patch(context, *type, workload, kube::PatchType::merge, *touched,
+                            {.subresource = "status"});
+  }
+  // A custom resource without a status subresource waits for its controller.
   const bool gone = !touched && (touched.error().code == Code::not_found ||
                                  touched.error().code == Code::unsupported);
   if (!touched && !gone) return fail(touched.error());
   return kube::Requeue{};
+}
+
+Result<Value> RefusedOwners::touch_for(const kube::ResourceType& type, const Context& context,
+                                       const ObjectKey& workload) {
+  const std::string now = format_rfc3339_micro(tasks_.wall_time());
+  if (type.group == "apps") return annotation_touch(now);
+  const Result<Value> found = client_.get(context, type, workload);
+  if (!found) return fail(found.error());
+  return condition_touch(*found, now);
 }
 
 }  // namespace berth::admission

@@ -1,5 +1,6 @@
 // Remembers the workloads whose Pods were refused because a pool was full, and touches them when it
-// has room: their controllers would wait for up to 1,000 seconds by themselves.
+// has room: their controllers would wait for up to 1,000 seconds by themselves. Touches go through
+// the status subresource: a right to patch workloads is one to rewrite their Pods.
 //
 // Each replica remembers its own refusals. What replicas before it forgot when they ended, it reads
 // from the cluster: workloads that ask for ports and have fewer Pods than they want. Thread-safe;
@@ -19,9 +20,6 @@
 #include "kube/runtime/manager.h"
 
 namespace berth::admission {
-
-// Written on the workload: it changes nothing but makes its controller look.
-inline constexpr std::string_view kRetryAnnotation = "berth.dev/retry";
 
 class RefusedOwners {
  public:
@@ -46,6 +44,8 @@ class RefusedOwners {
                    std::set<kube::ObjectKey>& pools);
   void remember(const kube::ObjectKey& owner, const std::vector<kube::ObjectKey>& pools);
   Result<kube::Requeue> touch(const Context& context, const kube::ObjectKey& key);
+  Result<wire::Value> touch_for(const kube::ResourceType& type, const Context& context,
+                                const kube::ObjectKey& workload);
 
   Tasks& tasks_;
   kube::Client& client_;

@@ -1,6 +1,7 @@
 #include "admission/short_workload.h"
 
 #include <algorithm>
+#include <boost/json.hpp>
 
 #include "admission/pod_patch.h"
 #include "admission/port_wishes.h"
@@ -8,6 +9,8 @@
 namespace berth::admission {
 namespace {
 
+using wire::Array;
+using wire::Object;
 using wire::Value;
 
 // A StatefulSet that is paused in the middle of an update, and the like, look the same: to be
@@ -31,6 +34,25 @@ std::vector<kube::ObjectKey> pools_awaited(const Value& workload) {
   std::ranges::sort(pools);
   pools.erase(std::ranges::unique(pools).begin(), pools.end());
   return pools;
+}
+
+Value annotation_touch(const std::string& now) {
+  return Object{{"metadata", Object{{"annotations", Object{{kRetryAnnotation, now}}}}}};
+}
+
+Value condition_touch(const Value& workload, const std::string& now) {
+  Array conditions;
+  const Array* const found = wire::array_at(workload, "/status/conditions");
+  for (const Value& one : found ? *found : Array{})
+    if (wire::string_at(one, "/type") != kRetryAnnotation) conditions.push_back(one);
+  conditions.push_back(Object{{"type", kRetryAnnotation},
+                              {"status", "True"},
+                              {"reason", "PortsAreFree"},
+                              {"message", now},
+                              {"lastTransitionTime", now.substr(0, now.find('.')) + "Z"}});
+  return Object{{"metadata", Object{{"resourceVersion",
+                                     wire::string_at(workload, "/metadata/resourceVersion")}}},
+                {"status", Object{{"conditions", std::move(conditions)}}}};
 }
 
 }  // namespace berth::admission

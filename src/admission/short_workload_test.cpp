@@ -53,5 +53,24 @@ TEST(ShortWorkload, OneThatAsksForNoPortsOrWrongOnesWaitsForNothing) {
   EXPECT_THAT(awaited_with("/spec/template", nullptr), IsEmpty());
 }
 
+TEST(WorkloadTouch, LeavesOtherConditionsAndReplacesItsOwn) {
+  const auto set = wire::parse_json(R"({"metadata": {"resourceVersion": "7"},
+      "status": {"replicas": 1, "conditions": [{"type": "Paused", "status": "False"}]}})");
+  const wire::Value first = condition_touch(*set, "2026-01-01T00:00:00.000001Z");
+  EXPECT_EQ(wire::string_at(first, "/metadata/resourceVersion"), "7");
+  EXPECT_EQ(wire::string_at(first, "/status/conditions/0/type"), "Paused");
+  EXPECT_EQ(wire::string_at(first, "/status/conditions/1/type"), "berth.dev/retry");
+  EXPECT_EQ(wire::string_at(first, "/status/conditions/1/lastTransitionTime"),
+            "2026-01-01T00:00:00Z");
+  const wire::Value second = condition_touch(first, "2026-01-01T00:00:00.000002Z");
+  EXPECT_EQ(wire::array_at(second, "/status/conditions")->size(), 2u);
+  EXPECT_NE(first, second) << "one that changes nothing wakes nobody";
+}
+
+TEST(WorkloadTouch, OfABuiltInKindIsAnAnnotation) {
+  EXPECT_EQ(wire::to_json(annotation_touch("now")),
+            R"({"metadata":{"annotations":{"berth.dev/retry":"now"}}})");
+}
+
 }  // namespace
 }  // namespace berth::admission

@@ -46,7 +46,7 @@ std::span<const Field> fields_of<PortPoolSpec>() {
                                  {.max_len = 32}),
       field<&S::pool_items>(
           "poolItems", "Ranges of ports.",
-          {.min_items = 1, .max_items = kMaxItemsPerPool, .map_key = "itemName", .required = true}),
+          {.max_items = kMaxItemsPerPool, .map_key = "itemName", .required = true}),
       field<&S::listener_attribute>("listenerAttribute", "Attributes of the pool's listeners."),
   };
   static_assert(covers<PortPoolSpec>(f));

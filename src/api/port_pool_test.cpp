@@ -43,6 +43,17 @@ TEST(PortPool, ReadsWhatUsersWrite) {
   EXPECT_TRUE(validate(rooms));
 }
 
+// bcs-ingress-controller takes it; people write the pool first and its items later.
+TEST(PortPool, MayHaveNoItems) {
+  const PortPool empty = pool("{metadata: {namespace: games, name: rooms}, spec: {poolItems: []}}");
+  const Result<> valid = validate(empty);
+  EXPECT_TRUE(valid) << valid.error().to_string();
+  EXPECT_TRUE(validate_update(empty, pool(kTwoItems)));
+  EXPECT_TRUE(validate_update(pool(kTwoItems), empty));
+  const Result<> missing = validate(pool("{metadata: {namespace: games, name: rooms}, spec: {}}"));
+  EXPECT_TRUE(missing) << "that it must be there at all, the schema says";
+}
+
 TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
   EXPECT_EQ(refusal("startPort: 100", "startPort: 0"),
             "PortPool games/rooms: spec.poolItems[0].startPort: is required");

@@ -150,7 +150,9 @@ void check_field(const Field& field, const void* in, const std::string& path,
                  std::vector<Breach>& out) {
   const Node& node = *field.node();
   if (is_empty(node, in)) {
-    if (field.rules.required) out.push_back({path, "is required"});
+    // A list may be there and empty, unless it says otherwise.
+    const bool may_be_empty = node.shape == Shape::list && field.rules.min_items == 0;
+    if (field.rules.required && !may_be_empty) out.push_back({path, "is required"});
     return;
   }
   switch (node.shape) {

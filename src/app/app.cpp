@@ -243,8 +243,17 @@ struct App::Parts {
           return admission::hint_namespace(request);
         });
   }
+  // While we are being removed, everything passes as it will when we are gone.
   void add_route(std::string_view path, kube::AdmissionHandler handler) {
-    router.add(std::string(path), pool_metrics.timed(std::string(path), std::move(handler)));
+    auto while_wanted =
+        [this, handler = std::move(handler)](
+            const Context& context,
+            const kube::AdmissionRequest& request) -> Result<kube::AdmissionAnswer> {
+      if (!installer.is_being_removed()) return handler(context, request);
+      return kube::AdmissionAnswer{
+          .warnings = {"Berth is being removed from this cluster and gives no ports any more"}};
+    };
+    router.add(std::string(path), pool_metrics.timed(std::string(path), std::move(while_wanted)));
   }
 
   Result<kube::AdmissionAnswer> admit_pod(const Context& context,
@@ -322,6 +331,7 @@ App::App(Tasks& tasks, net::Transport& transport,
 App::~App() = default;
 
 Result<> App::prepare(const Context& context) {
+  if (Result<> wanted = parts_->installer.check_wanted(context); !wanted) return wanted;
   if (Result<> ensured = parts_->keeper.ensure(context); !ensured) return ensured;
   if (Result<> ensured = parts_->keys.ensure(context); !ensured) return ensured;
   return parts_->installer.install(context);
@@ -339,7 +349,12 @@ void App::set_webhook_address(controllers::install::WebhookAddress address) {
   parts_->installer.set_webhook_address(std::move(address));
 }
 
-Result<> App::run(const Context& context) {
+Result<> App::run(const Context& outer) {
+  std::stop_source leaving;  // because we were stopped, or are being removed
+  const std::stop_callback forward(outer.stop, [&leaving] { leaving.request_stop(); });
+  Context context = outer;
+  context.stop = leaving.get_token();
+  parts_->installer.on_leave([leaving]() mutable { leaving.request_stop(); });
   parts_->installer.add_to(parts_->manager);
   const auto beside = [&context](std::stop_token stop) {
     Context own = context;

@@ -48,7 +48,7 @@ Result<std::vector<TakenSlot>> Claimer::claim_all(const Context& context,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ledger::Claim own = claim;
     own.entry = static_cast<int>(i);
-    Result<TakenSlot> slot = claim_one(context, requests[i], ledger::encode(own));
+    Result<TakenSlot> slot = claim_one(context, requests[i], own);
     if (!slot) {
       give_back(context, taken);
       return pass(slot);
@@ -77,29 +77,31 @@ void Claimer::give_back(const Context& context, const std::vector<TakenSlot>& ta
   }
 }
 
-Result<TakenSlot> Claimer::peek(const SlotRequest& request) {
+Result<TakenSlot> Claimer::peek(const SlotRequest& request, std::string_view asker_ns) {
   const auto choice = index_.choose(request, 0);
-  if (!choice) return fail(exhausted(request, store_));
+  if (!choice) return fail(exhausted(request, store_, {.ns = asker_ns}));
   TakenSlot slot{.item = choice->item, .ports = choice->ports};
   for (const kube::ObjectKey& lock : choice->locks) slot.locks.push_back({.listener = lock});
   return slot;
 }
 
 Result<TakenSlot> Claimer::claim_one(const Context& context, const SlotRequest& request,
-                                     const std::string& claim) {
+                                     const ledger::Claim& claim) {
+  const std::string text = ledger::encode(claim);
   const Instant asked = context.tasks.now();
   bool asked_server = false;
   for (int i = 0; i < kMaxTries; ++i) {
     if (context.expired()) return fail(context.end_error());
     const auto choice = index_.reserve(request, i == 0 ? start_offset() : random_offset());
-    if (!choice && asked_server) return fail(exhausted(request, store_));
+    if (!choice && asked_server)
+      return fail(exhausted(request, store_, {.ns = claim.ns, .token = claim.token}));
     if (!choice) {
       if (Result<> fresh = refresh_pool(context, request.pool, asked); !fresh) return pass(fresh);
       index_.settle_all(request.pool);
       asked_server = true;
       continue;
     }
-    Result<std::optional<TakenSlot>> slot = try_slot(context, *choice, claim);
+    Result<std::optional<TakenSlot>> slot = try_slot(context, *choice, text);
     index_.settle(request.pool, *choice);
     if (!slot) return pass(slot);
     if (*slot) return std::move(**slot);

@@ -90,7 +90,7 @@ class Claimer {
     return index_.choose(request, 0);
   }
   // Slots that a dry run may show; nothing is taken.
-  Result<TakenSlot> peek(const SlotRequest& request);
+  Result<TakenSlot> peek(const SlotRequest& request, std::string_view asker_ns);
 
   // Whether a Pod that arrives with a token and was told of these ports is one that was answered
   // just now, here or by another replica: the claim is unbound, of that Pod's namespace, name and
@@ -115,7 +115,7 @@ class Claimer {
   };
 
   Result<TakenSlot> claim_one(const Context& context, const SlotRequest& request,
-                              const std::string& claim);
+                              const ledger::Claim& claim);
   Result<std::optional<TakenSlot>> try_slot(const Context& context, const SlotChoice& choice,
                                             const std::string& claim);
   Result<> refresh_pool(const Context& context, const kube::ObjectKey& pool, Instant asked);

@@ -135,40 +135,66 @@ spec:
     must(kubectl({"delete", "portpool", "halls", "-n", "games", "--wait=false"}));
   }
 
-  // A controller that did not see the refusal finds who waits, and touches them.
-  void check_refused_workload(std::optional<testing::Process>& controller) {
-    must(kubectl({"apply", "-f", "-"}, R"(apiVersion: apps/v1
-kind: ReplicaSet
-metadata: {name: late, namespace: games}
+  // A write to the status alone makes the cluster's own controllers look: they put it right.
+  void check_touch_wakes(const std::string& workload) {
+    must(kubectl({"patch", workload, "-n", "games", "--subresource=status", "--type=merge", "-p",
+                  R"({"metadata":{"annotations":{"test":"touched"}},"status":{"replicas":7}})"}));
+    EXPECT_TRUE(testing::eventually(kPatience, [&] {
+      const auto seen = kubectl({"get", workload, "-n", "games", "-o",
+                                 "jsonpath={.metadata.annotations.test} {.status.replicas}"});
+      return seen.ok() && seen.out.starts_with("touched ") && seen.out != "touched 7";
+    })) << workload;
+  }
+
+  std::string workload(const std::string& kind) {
+    return fmt::format(R"(apiVersion: apps/v1
+kind: {0}
+metadata: {{name: late, namespace: games}}
 spec:
-  selector: {matchLabels: {app: late}}
+  {1}
+  selector: {{matchLabels: {{app: late-{0}}}}}
   template:
     metadata:
-      labels: {app: late}
+      labels: {{app: late-{0}}}
       annotations:
         portpools.networkextension.bkbcs.tencent.com: "true"
         ports.portpools.networkextension.bkbcs.tencent.com: late TCP 8000
-    spec: {containers: [{name: room, image: "room:1", ports: [{containerPort: 8000}]}]}
-)"));
-    ASSERT_TRUE(testing::eventually(kPatience, [&] {
-      return kubectl({"get", "events", "-n", "games"})
-                 .out.find("there is no PortPool games/late") != std::string::npos;
-    })) << controller_log();
+    spec: {{containers: [{{name: room, image: "room:1", ports: [{{containerPort: 8000}}]}}]}}
+)",
+                       kind, kind == "StatefulSet" ? "serviceName: late" : "replicas: 1");
+  }
+  bool is_told(const std::string& object, const std::string& what) {
+    return testing::eventually(kPatience, [&] {
+      return kubectl({"get", object, "-n", "games", "-o", "yaml"}).out.find(what) !=
+             std::string::npos;
+    });
+  }
+
+  // A controller that did not see the refusal finds who waits, and touches them.
+  void check_refused_workloads(std::optional<testing::Process>& controller) {
+    for (const char* kind : {"ReplicaSet", "StatefulSet"}) {
+      must(kubectl({"apply", "-f", "-"}, workload(kind)));
+      ASSERT_TRUE(testing::eventually(kPatience, [&] {
+        return kubectl({"get", "events", "-n", "games", "--field-selector",
+                        fmt::format("involvedObject.kind={}", kind)})
+                   .out.find("there is no PortPool games/late") != std::string::npos;
+      })) << controller_log();
+    }
     controller->stop(30s);
     controller = start_controller();
     const std::string pool = R"(apiVersion: networkextension.bkbcs.tencent.com/v1
 kind: PortPool
 metadata: {name: late, namespace: games}
-spec: {poolItems: [{itemName: item1, loadBalancerIDs: [lb-late], startPort: 32000, endPort: 32001}]}
+spec: {poolItems: [{itemName: item1, loadBalancerIDs: [lb-late], startPort: 32000, endPort: 32002}]}
 )";
     ASSERT_TRUE(testing::eventually(kPatience, [&] {
       return kubectl({"apply", "-f", "-"}, pool).ok();
     })) << controller_log();
-    EXPECT_TRUE(testing::eventually(kPatience, [&] {
-      return kubectl({"get", "replicaset", "late", "-n", "games", "-o", "yaml"})
-                 .out.find("berth.dev/retry") != std::string::npos;
-    })) << controller_log();
-    must(kubectl({"delete", "replicaset", "late", "-n", "games"}));
+    for (const char* name : {"replicaset/late", "statefulset/late"}) {
+      EXPECT_TRUE(is_told(name, "berth.dev/retry")) << name << controller_log();
+      check_touch_wakes(name);
+      must(kubectl({"delete", name, "-n", "games"}));
+    }
     ASSERT_TRUE(testing::eventually(kPatience, [&] {
       return kubectl({"delete", "portpool", "late", "-n", "games"}).ok();
     })) << controller_log();
@@ -208,6 +234,10 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   EXPECT_EQ(may({"get", "secrets/berth-webhook-certificate", "-n", "berth-system"}), "yes\n");
   EXPECT_EQ(may({"update", "secrets/berth-keys", "-n", "berth-system"}), "yes\n");
   EXPECT_EQ(may({"patch", "pods", "-n", "games"}), "no\n");
+  for (const char* kind : {"replicasets.apps", "statefulsets.apps"}) {
+    EXPECT_EQ(may({"patch", kind, "--subresource=status", "-n", "games"}), "yes\n") << kind;
+    EXPECT_EQ(may({"patch", kind, "-n", "games"}), "no\n") << "that would be any Pod";
+  }
   EXPECT_EQ(may({"create", "pods", "-n", "games"}), "no\n");
   EXPECT_EQ(may({"get", "secrets", "-n", "games"}), "no\n");
   EXPECT_EQ(may({"list", "secrets", "-n", "berth-system"}), "no\n");
@@ -220,7 +250,7 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   })) << controller_log();
   create_room();
   check_schema();
-  check_refused_workload(controller);
+  check_refused_workloads(controller);
   EXPECT_THAT(controller_log(), Not(HasSubstr("forbidden")));
   // As a controller that dies at the wrong moment leaves them.
   must(kubectl(
@@ -242,21 +272,43 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
   EXPECT_THAT(in_use.err, HasSubstr("1 Pod still holds ports: games/room-0"));
   EXPECT_TRUE(kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok()) << "nothing was done";
 
-  // One that runs would put everything back.
-  const auto too_early = uninstall({"--yes", "--force", "--grace-seconds=0"});
-  EXPECT_FALSE(too_early.ok()) << too_early.out;
-  EXPECT_THAT(too_early.err, HasSubstr("a controller still runs"));
-  controller->stop(30s);
-  controller.reset();
-
-  const auto done = uninstall({"--yes", "--force", "-o", "json"});
-  EXPECT_TRUE(done.ok()) << done.out << done.err;
+  // It runs on, outside of the cluster, and puts back whatever is deleted.
+  must(kubectl({"delete", "mutatingwebhookconfiguration", "berth"}));
+  ASSERT_TRUE(testing::eventually(kPatience, [&] {
+    return kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok();
+  })) << controller_log();
+  const auto done = uninstall({"--yes", "--force", "--grace-seconds=5", "-o", "json"});
+  EXPECT_TRUE(done.ok()) << done.out << done.err << controller_log();
+  EXPECT_TRUE(controller->wait(kPatience)) << "it has nothing to do here any more";
+  EXPECT_EQ(controller->exit_code(), 0) << controller_log();
   EXPECT_THAT(done.out, HasSubstr(R"("Listener":)"));
   EXPECT_EQ(left_behind(), "");
   EXPECT_TRUE(kubectl({"get", "pod", "room-0", "-n", "games"}).ok()) << "Pods are not ours";
   const auto again = uninstall({"--yes"});
   EXPECT_TRUE(again.ok()) << again.out << again.err;
   EXPECT_THAT(again.out, HasSubstr("nothing of Berth is installed"));
+}
+
+// Somebody began to uninstall, did not finish, and thinks better of it.
+TEST_F(InstallOnCluster, ARemovalThatWasNotFinishedIsSaidAndCanBeTakenBack) {
+  const auto printed = berth({"manifests", "--image", "example/berth:test"});
+  must(printed);
+  must(kubectl({"apply", "-f", "-"}, printed.out));
+  must(kubectl(
+      {"annotate", "crd", "loadbalancers.berth.dev", "berth.dev/removal=draining", "--overwrite"}));
+  std::optional<testing::Process> controller = start_controller();
+  ASSERT_TRUE(controller->wait(kPatience));
+  EXPECT_NE(controller->exit_code(), 0);
+  EXPECT_THAT(controller_log(), HasSubstr("Berth is being removed from this cluster"));
+  EXPECT_THAT(controller_log(), HasSubstr("berth uninstall --yes"));
+  EXPECT_FALSE(kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok());
+
+  must(kubectl({"apply", "-f", "-"}, printed.out));
+  controller = start_controller();
+  const auto is_hooked = [&] {
+    return kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok();
+  };
+  EXPECT_TRUE(testing::eventually(kPatience, is_hooked)) << controller_log();
 }
 
 }  // namespace

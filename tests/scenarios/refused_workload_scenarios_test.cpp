@@ -23,10 +23,46 @@ const std::string kListeners =
 constexpr Duration kLongRefused = minutes{11};
 constexpr Duration kAtOnce = seconds{1};
 
+// As strict as the one of its authors where we write: conditions have these fields alone.
+constexpr std::string_view kGameStatefulSets = R"(
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gamestatefulsets.tkex.tencent.com}
+spec:
+  group: tkex.tencent.com
+  scope: Namespaced
+  names: {kind: GameStatefulSet, listKind: GameStatefulSetList, plural: gamestatefulsets, singular: gamestatefulset}
+  versions:
+    - name: v1alpha1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+            status:
+              type: object
+              x-kubernetes-preserve-unknown-fields: true
+              properties:
+                conditions:
+                  type: array
+                  items:
+                    type: object
+                    required: [type, status]
+                    properties:
+                      type: {type: string}
+                      status: {type: string}
+                      reason: {type: string}
+                      message: {type: string}
+                      lastTransitionTime: {type: string, format: date-time}
+)";
+
 // Asks for one port of `rooms` for each Pod.
 std::string workload(const std::string& kind, const std::string& name, int replicas) {
   return fmt::format(R"(
-apiVersion: apps/v1
+apiVersion: {3}
 kind: {0}
 metadata: {{name: {1}, namespace: games}}
 spec:
@@ -41,7 +77,8 @@ spec:
     spec:
       containers: [{{name: room, image: "room:1", ports: [{{containerPort: 8000}}]}}]
 )",
-                     kind, name, replicas);
+                     kind, name, replicas,
+                     kind == "GameStatefulSet" ? "tkex.tencent.com/v1alpha1" : "apps/v1");
 }
 
 // The cluster's own controllers, which live through everything here.
@@ -51,7 +88,8 @@ class ControllerManager {
       : process_(cluster.kernel().start_process("controller-manager", sim::Crashable::no)),
         network_(cluster.connect(process_)),
         client_(*network_, kube::fixed_config(world::Cluster::kServerUrl, {})),
-        controllers_(process_, client_, cluster.kernel().fork_random()) {
+        controllers_(process_, client_, cluster.kernel().fork_random(),
+                     {.game_stateful_sets = true}) {
     main_ = process_.spawn("main", [this](std::stop_token stop) {
       (void)controllers_.run({.tasks = process_, .stop = std::move(stop)});
     });
@@ -69,20 +107,21 @@ class ControllerManager {
 // A full pool, and two workloads that have been refused for long.
 class RefusedWorkloads : public testing::TestWithParam<std::uint64_t> {
  protected:
-  void refuse(int replicas) {
+  void refuse(int replicas, const std::string& stateful = "StatefulSet") {
     replicas_ = replicas;
     world::WorldOptions options;
     options.replicas = replicas;
     options.config.quarantine = Duration::zero();
     house_ = std::make_unique<PoolHouse>(GetParam(), options);
     ASSERT_TRUE(house_->open());
+    ASSERT_TRUE(house_->cluster().create_all(kGameStatefulSets));
     manager_ = std::make_unique<ControllerManager>(house_->cluster());
     User user(house_->world());
     for (std::size_t i = 0; i < kRoomPorts; ++i)
       ASSERT_TRUE(user.create(room(i), kind_of(0))) << user.last_refusal();
-    // A ReplicaSet makes names, a StatefulSet has them.
+    // A ReplicaSet makes names, the other one has them.
     ASSERT_TRUE(house_->cluster().create_all(workload("ReplicaSet", "crowd", 1)));
-    ASSERT_TRUE(house_->cluster().create_all(workload("StatefulSet", "set", 1)));
+    ASSERT_TRUE(house_->cluster().create_all(workload(stateful, "set", 1)));
     ASSERT_TRUE(house_->cluster().run_for(kLongRefused));
     ASSERT_EQ(pods(), kRoomPorts);
   }
@@ -175,6 +214,28 @@ class RefusedWorkloads : public testing::TestWithParam<std::uint64_t> {
 TEST_P(RefusedWorkloads, GetTheirPodsWhenThePoolHasRoom) {
   refuse(1);
   EXPECT_LE(longest_wait(), kAtOnce);
+}
+
+TEST_P(RefusedWorkloads, MayBeCustomResources) {
+  refuse(1, "GameStatefulSet");
+  EXPECT_LE(longest_wait(), kAtOnce);
+}
+
+// Whoever may patch workloads may run any Pod.
+TEST_P(RefusedWorkloads, AreTouchedThroughTheirStatus) {
+  refuse(1);
+  int touches = 0;
+  int rewrites = 0;
+  const auto watching =
+      house_->cluster().desk().observe([&](const net::Request& request, const net::Reply&) {
+        if (request.method != "PATCH" || request.body.find("berth.dev/retry") == std::string::npos)
+          return;
+        const std::string path = request.url.substr(0, request.url.find('?'));
+        ++(path.ends_with("/status") ? touches : rewrites);
+      });
+  EXPECT_LE(longest_wait(), kAtOnce);
+  EXPECT_GT(touches, 0);
+  EXPECT_EQ(rewrites, 0);
 }
 
 TEST_P(RefusedWorkloads, AreNotForgottenByAControllerThatIsStartedAgain) {

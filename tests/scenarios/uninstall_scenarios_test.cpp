@@ -6,18 +6,13 @@
 #include <boost/json.hpp>
 
 #include "api/kind.h"
-#include "controllers/install/uninstall.h"
 #include "ledger/claim.h"
-#include "scenario.h"
-#include "sim/world/cluster.h"
+#include "uninstall_house.h"
 
 namespace berth::scenario {
 namespace {
 
 using controllers::install::Survey;
-using controllers::install::Uninstaller;
-using controllers::install::UninstallOptions;
-using controllers::install::Wanted;
 using ::testing::HasSubstr;
 using wire::Object;
 using wire::Value;
@@ -75,9 +70,6 @@ metadata: {name: room-0, namespace: games}
 spec: {containers: [{name: room, image: "room:1"}]}
 )";
 
-const std::string kListeners =
-    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
-
 // The Pod has the first port.
 Result<> move_in(Cluster& cluster) {
   if (Result<> made = cluster.create_all(kRoom); !made) return made;
@@ -90,108 +82,14 @@ Result<> move_in(Cluster& cluster) {
                             .pod_uid = std::string(wire::string_at(*pod, "/metadata/uid"))};
   const Object annotations{{ledger::kClaimAnnotation, ledger::encode(claim)}};
   const Result<Value> bound =
-      cluster.ask("PATCH", kListeners + "/demo-tcp-100",
+      cluster.ask("PATCH", kHouseListeners + "/demo-tcp-100",
                   Object{{"metadata", Object{{"annotations", annotations}}}});
   return bound ? Result<>{} : fail(bound.error());
 }
 
-const std::string kPools = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/portpools";
-
-// A cluster with Berth installed on it, and a person who takes it off.
-class House {
- public:
-  explicit House(world::ClusterOptions options = {}) : cluster_(1, std::move(options)) {}
-  ~House() { cluster_.kernel().on_crash({}); }
-
-  Result<> furnish() {
-    for (const Wanted& wanted :
-         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
-      const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
-      Result<Value> made = cluster_.ask("POST", wanted.type.path(ns), wanted.object);
-      if (!made) return fail(std::move(made.error()).about(wanted.name()));
-    }
-    return cluster_.create_all(kObjects);
-  }
-
-  // Runs it to its end, again after each crash. What the last run said.
-  Result<> uninstall(UninstallOptions options = {}) {
-    options_ = std::move(options);
-    outcome_.reset();
-    cluster_.kernel().on_crash([this](sim::Process&) { begin(); });
-    begin();
-    if (Result<> ran = cluster_.run_until([this] { return outcome_.has_value(); }); !ran)
-      return ran;
-    return *outcome_;
-  }
-  Survey look() {
-    Survey survey;
-    bool done = false;
-    person_ = std::make_unique<Person>(cluster_, options_, nullptr);
-    person_->task = person_->process.spawn("look", [&](std::stop_token stop) {
-      survey = person_->uninstaller.look({.tasks = person_->process, .stop = stop}).value();
-      done = true;
-    });
-    EXPECT_TRUE(cluster_.run_until([&] { return done; }));
-    return survey;
-  }
-
-  // Paths of what is there of everything that we install, and of our kinds.
-  std::vector<std::string> left() {
-    std::vector<std::string> out;
-    for (const Wanted& wanted :
-         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
-      if (wanted.type == kube::types::kNamespace) continue;  // ends with the help of others
-      const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
-      const std::string path = wanted.type.path(ns, wanted.name());
-      if (cluster_.ask("GET", path)) out.push_back(path);
-    }
-    for (const char* path : {"/api/v1/namespaces/berth-system/secrets",
-                             "/apis/networkextension.bkbcs.tencent.com/v1/listeners",
-                             "/apis/berth.dev/v1/loadbalancers"}) {
-      const auto list = cluster_.list(path);
-      if (list && !list->empty()) out.emplace_back(path);
-    }
-    return out;
-  }
-
-  Cluster& cluster() { return cluster_; }
-  const std::vector<std::string>& told() const { return told_; }
-
- private:
-  struct Person {
-    Person(Cluster& cluster, const UninstallOptions& options, std::vector<std::string>* told)
-        : process(cluster.kernel().start_process("uninstall", sim::Crashable::yes)),
-          network(cluster.connect(process)),
-          client(*network, kube::fixed_config(Cluster::kServerUrl, {})),
-          uninstaller(client, options, [told](const std::string& step) {
-            if (told) told->push_back(step);
-          }) {}
-    sim::Process& process;
-    std::unique_ptr<net::Transport> network;
-    kube::Client client;
-    Uninstaller uninstaller;
-    std::unique_ptr<Task> task;
-  };
-
-  void begin() {
-    person_ = std::make_unique<Person>(cluster_, options_, &told_);
-    Person& person = *person_;
-    person.task = person.process.spawn("main", [this, &person](std::stop_token stop) {
-      const Result<> done = person.uninstaller.run({.tasks = person.process, .stop = stop});
-      if (person.process.alive()) outcome_ = done;
-    });
-  }
-
-  Cluster cluster_;
-  UninstallOptions options_;
-  std::vector<std::string> told_;
-  std::optional<Result<>> outcome_;
-  std::unique_ptr<Person> person_;
-};
-
 TEST(Uninstall, NothingIsLeftAndItCanBeRunAgain) {
-  House house;
-  const Result<> furnished = house.furnish();
+  UninstallHouse house;
+  const Result<> furnished = house.furnish(kObjects);
   ASSERT_TRUE(furnished) << furnished.error().to_string();
   const Survey before = house.look();
   EXPECT_EQ(before.of_kind.at("Listener"), 2u);
@@ -210,8 +108,8 @@ TEST(Uninstall, NothingIsLeftAndItCanBeRunAgain) {
 }
 
 TEST(Uninstall, RefusesWhilePodsHoldPorts) {
-  House house;
-  ASSERT_TRUE(house.furnish());
+  UninstallHouse house;
+  ASSERT_TRUE(house.furnish(kObjects));
   ASSERT_TRUE(move_in(house.cluster()));
   const std::vector<std::string> before = house.left();
   const Result<> refused = house.uninstall();
@@ -225,8 +123,8 @@ TEST(Uninstall, RefusesWhilePodsHoldPorts) {
 }
 
 TEST(Uninstall, LeavesWhatIsNotOurs) {
-  House house;
-  ASSERT_TRUE(house.furnish());
+  UninstallHouse house;
+  ASSERT_TRUE(house.furnish(kObjects));
   ASSERT_TRUE(house.cluster().create_all(R"(
 apiVersion: v1
 kind: ConfigMap
@@ -249,16 +147,16 @@ metadata: {name: notes, namespace: berth-system}
 }
 
 TEST(Uninstall, NamesAFinalizerThatIsNotOurs) {
-  House house;
-  ASSERT_TRUE(house.furnish());
+  UninstallHouse house;
+  ASSERT_TRUE(house.furnish(kObjects));
   ASSERT_TRUE(house.cluster().ask(
-      "PATCH", kPools + "/rooms",
+      "PATCH", kHousePools + "/rooms",
       Object{{"metadata", Object{{"finalizers", wire::Array{"example.com/audit"}}}}}));
   const Result<> stuck = house.uninstall();
   ASSERT_FALSE(stuck);
   EXPECT_EQ(stuck.error().message,
             "PortPool games/rooms waits for [\"example.com/audit\"], which is not ours");
-  ASSERT_TRUE(house.cluster().ask("PATCH", kPools + "/rooms",
+  ASSERT_TRUE(house.cluster().ask("PATCH", kHousePools + "/rooms",
                                   Object{{"metadata", Object{{"finalizers", nullptr}}}}));
   EXPECT_TRUE(house.uninstall());
   EXPECT_THAT(house.left(), ::testing::IsEmpty());
@@ -276,23 +174,23 @@ Value lease(Cluster& cluster) {
 const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/berth-system/leases";
 
 TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
-  House house;
-  ASSERT_TRUE(house.furnish());
+  UninstallHouse house;
+  ASSERT_TRUE(house.furnish(kObjects));
   Cluster& cluster = house.cluster();
   ASSERT_TRUE(cluster.ask("POST", kLeases, lease(cluster)));
   // A controller that does its work slowly, and is gone before its lease has run out.
   const auto done = cluster.play("controller", [&cluster](const std::stop_token& stop) {
     const auto pool_is_going = [&] {
-      const auto pool = cluster.ask("GET", kPools + "/rooms");
+      const auto pool = cluster.ask("GET", kHousePools + "/rooms");
       return pool && wire::find(*pool, "/metadata/deletionTimestamp");
     };
     while (!pool_is_going() && cluster.pause(100ms, stop)) {
     }
     (void)cluster.pause(5s, stop);
     for (const char* name : {"/demo-tcp-100", "/demo-tcp-101"}) {
-      (void)cluster.ask("PATCH", kListeners + name,
+      (void)cluster.ask("PATCH", kHouseListeners + name,
                         Object{{"metadata", Object{{"finalizers", nullptr}}}});
-      (void)cluster.ask("DELETE", kListeners + name);
+      (void)cluster.ask("DELETE", kHouseListeners + name);
     }
   });
   const Result<> uninstalled = house.uninstall();
@@ -306,8 +204,8 @@ TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
 }
 
 TEST(Uninstall, DoesNotFightWithAControllerThatRunsElsewhere) {
-  House house;
-  ASSERT_TRUE(house.furnish());
+  UninstallHouse house;
+  ASSERT_TRUE(house.furnish(kObjects));
   Cluster& cluster = house.cluster();
   ASSERT_TRUE(cluster.ask("POST", kLeases, lease(cluster)));
   const auto renewing = cluster.play("controller", [&cluster](const std::stop_token& stop) {
@@ -328,8 +226,8 @@ TEST(Uninstall, ACrashAtAnyWriteIsMadeGood) {
       sim::crash_everywhere("uninstall", [](const sim::CrashPlan& plan) -> Result<sim::RunReport> {
         world::ClusterOptions options;
         options.kernel.max_latency = 10ms;
-        House house(options);
-        if (Result<> furnished = house.furnish(); !furnished) return pass(furnished);
+        UninstallHouse house(options);
+        if (Result<> furnished = house.furnish(kObjects); !furnished) return pass(furnished);
         house.cluster().kernel().set_crash_plan(plan);
         if (Result<> done = house.uninstall(); !done) return pass(done);
         for (const std::string& path : house.left()) return fail(Code::internal, "left: {}", path);

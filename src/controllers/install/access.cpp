@@ -64,10 +64,14 @@ Array cluster_rules() {
   rules.push_back(rule("", texts({"namespaces"}), texts({"get", "list", "watch"})));
   rules.push_back(rule("", texts({"events"}), texts({"create", "patch"})));
   // Owners of Pods that were refused are touched when there are free ports again: their controllers
-  // try at once then. A replica that starts finds them by what they lack.
-  const Array find_and_touch = texts({"get", "list", "patch"});
-  rules.push_back(rule("apps", texts({"replicasets", "statefulsets"}), find_and_touch));
-  rules.push_back(rule("tkex.tencent.com", texts({"gamestatefulsets"}), find_and_touch));
+  // try at once then. A replica that starts finds them by what they lack. Only their status: who
+  // may patch a workload may run any Pod in its name.
+  constexpr std::string_view kGames = "tkex.tencent.com";
+  rules.push_back(rule("apps", texts({"replicasets", "statefulsets"}), texts({"list"})));
+  rules.push_back(
+      rule("apps", texts({"replicasets/status", "statefulsets/status"}), texts({"patch"})));
+  rules.push_back(rule(kGames, texts({"gamestatefulsets"}), texts({"get", "list"})));
+  rules.push_back(rule(kGames, texts({"gamestatefulsets/status"}), texts({"patch"})));
   add_our_kinds(rules);
   add_installed(rules);
   return rules;

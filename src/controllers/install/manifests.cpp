@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "controllers/install/access.h"
+#include "controllers/install/removal.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -125,6 +126,14 @@ Wanted waiting(Wanted hook) {
   return hook;
 }
 
+// Whoever applies this wants Berth to be there: a removal that was begun and not finished is taken
+// back.
+void take_removal_back(Wanted& crd) {
+  if (crd.name() != marked_crd()) return;
+  crd.object.as_object()["metadata"].as_object()["annotations"] =
+      Object{{kRemovalAnnotation, to_string(Removal::none)}};
+}
+
 }  // namespace
 
 bool is_shared_namespace(std::string_view ns) { return ns == "default" || ns.starts_with("kube-"); }
@@ -134,7 +143,10 @@ std::vector<Wanted> manifests(const ManifestOptions& options) {
   const Settings settings = settings_of(ns);
   std::vector<Wanted> out;
   if (!is_shared_namespace(ns)) out.push_back(object(kube::types::kNamespace, "", ns, {}));
-  for (Wanted& wanted : wanted_objects(settings, "")) out.push_back(std::move(wanted));
+  for (Wanted& wanted : wanted_objects(settings, "")) {
+    take_removal_back(wanted);
+    out.push_back(std::move(wanted));
+  }
   add_access(ns, out);
   out.push_back(object(kube::types::kService, ns, kWebhookService, service()));
   out.push_back(object(kube::types::kDeployment, ns, kAppName, deployment(options)));

@@ -104,6 +104,31 @@ TEST(Manifests, NobodyGetsEverything) {
   }
 }
 
+bool may(const Wanted& role, std::string_view verb, std::string_view resource) {
+  const wire::Array* rules = wire::array_at(role.object, "/rules");
+  for (const wire::Value& rule : rules ? *rules : wire::Array{}) {
+    const wire::Array& resources = *wire::array_at(rule, "/resources");
+    const wire::Array& verbs = *wire::array_at(rule, "/verbs");
+    if (std::ranges::find(resources, wire::Value(resource)) != resources.end() &&
+        std::ranges::find(verbs, wire::Value(verb)) != verbs.end())
+      return true;
+  }
+  return false;
+}
+
+// Whoever may patch a workload may run any Pod in its namespace.
+TEST(Manifests, WorkloadsCanBeTouchedAndNotRewritten) {
+  const auto all = manifests({});
+  const Wanted* role = find(all, "ClusterRole", "berth");
+  ASSERT_TRUE(role);
+  for (const std::string kind : {"replicasets", "statefulsets", "gamestatefulsets"}) {
+    EXPECT_TRUE(may(*role, "list", kind)) << kind;
+    EXPECT_TRUE(may(*role, "patch", kind + "/status")) << kind;
+    for (const char* verb : {"patch", "update", "create", "delete"})
+      EXPECT_FALSE(may(*role, verb, kind)) << verb << " " << kind;
+  }
+}
+
 TEST(Manifests, ASharedNamespaceIsNotOurs) {
   EXPECT_FALSE(find(manifests({.ns = "kube-system"}), "Namespace", "kube-system"));
   EXPECT_FALSE(find(manifests({.ns = "default"}), "Namespace", "default"));

@@ -10,18 +10,25 @@ namespace {
 constexpr Duration kEstablishedTimeout = std::chrono::seconds{30};
 constexpr Duration kEstablishedPoll = std::chrono::milliseconds{50};
 
-// Only that the object is there, and its version: the content is read when something has changed.
+// Only that the object is there, its version, and whether it is marked: the content is read when
+// something has changed.
 struct Presence {
   kube::ObjectMeta meta;
 };
+
+kube::MetaRules kept_of_presence() {
+  kube::MetaRules rules;
+  rules.annotations = kube::KeyFilter::only({std::string(kRemovalAnnotation)});
+  return rules;
+}
 
 kube::Projection<Presence> presence_of(const kube::ResourceType& type) {
   return {.type = type,
           .selection = {.label_selector = fmt::format("{}={}", kManagedByLabel, kManagedBy)},
           .from_json = [type](wire::JsonReader& reader, std::string_view text) -> Result<Presence> {
             Presence object;
-            Result<> read =
-                kube::decode_object(reader, text, type, {}, object.meta, [](auto, auto) {});
+            Result<> read = kube::decode_object(reader, text, type, kept_of_presence(), object.meta,
+                                                [](auto, auto) {});
             if (!read) return pass(read);
             return object;
           }};
@@ -61,6 +68,12 @@ Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
                       [type](const kube::Change<Presence>& change, const auto& emit) {
                         emit(key_of(*type, change.object().meta.name));
                       });
+    // One that is gone says nothing: a removal goes on, and what somebody deletes is put back.
+    informer->store().on_change([this, type](const kube::Change<Presence>& change) {
+      if (*type != kube::types::kCustomResourceDefinition || !change.after) return;
+      if (change.after->meta.name == marked_crd())
+        heed(parse_removal(kube::get(change.after->meta.annotations, kRemovalAnnotation)));
+    });
     watched_->informers.push_back(std::move(informer));
   }
 }
@@ -79,6 +92,25 @@ void Installer::refresh() {
   }
 }
 
+void Installer::heed(Removal removal) {
+  const Removal before = removal_.exchange(removal);
+  if (removal == Removal::leaving && on_leave_) on_leave_();
+  if (before == removal) return;
+  if (removal == Removal::none) {
+    log_info("the removal was taken back: installing again", {});
+    refresh();
+  } else {
+    log_warn("Berth is being removed: nothing is put back any more",
+             {{"removal", std::string(to_string(removal))}});
+  }
+}
+
+Result<> Installer::check_wanted(const Context& context) {
+  const Result<Removal> removal = read_removal(context, client_);
+  if (!removal) return fail(removal.error());
+  return *removal == Removal::none ? Result<>{} : fail(being_removed());
+}
+
 Result<> Installer::install(const Context& context) {
   for (const Wanted& wanted : wanted_objects(settings_, "")) {
     if (Result<> done = ensure(context, wanted); !done) return done;
@@ -90,6 +122,8 @@ Result<> Installer::install(const Context& context) {
 }
 
 Result<kube::Requeue> Installer::reconcile(const Context& context, const kube::ObjectKey& key) {
+  // Taken back, it begins with everything.
+  if (is_being_removed()) return kube::Requeue{};
   for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
     if (key_of(wanted.type, wanted.name()) != key) continue;
     if (Result<> done = ensure(context, wanted); !done) return pass(done);
@@ -102,6 +136,8 @@ Result<> Installer::ensure(const Context& context, const Wanted& wanted) {
   const Result<wire::Value> found = client_.get(context, wanted.type, {"", wanted.name()});
   if (!found && found.error().code != Code::not_found) return fail(found.error());
   if (found && is_satisfied(wanted.object, *found)) return {};
+  // Asked of the server: the cache may be a moment late, and this object gone because of it.
+  if (Result<> still = check_wanted(context); !still) return still;
 
   Result<wire::Value> written =
       client_.patch(context, wanted.type, {"", wanted.name()}, kube::PatchType::apply,

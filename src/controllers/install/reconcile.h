@@ -1,13 +1,15 @@
 // Keeps what Berth needs installed and current: when somebody deletes or edits one of the objects,
-// it is put back.
+// it is put back. Not while Berth is being removed.
 //
-// Runs on the leader. Owned by the composition root.
+// Installs on the leader; every replica knows of a removal. Owned by the composition root.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
 #include "controllers/install/plan.h"
+#include "controllers/install/removal.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/runtime/controller.h"
@@ -22,6 +24,8 @@ class Installer {
             std::function<std::string()> ca_bundle, Random random, metrics::Registry* registry);
   ~Installer();
 
+  // `precondition`: Berth is being removed, and nothing may be written.
+  Result<> check_wanted(const Context& context);
   // Puts the CRDs and priority levels in place and waits until the CRDs are served: caches of our
   // kinds can start then. The webhooks follow when the controller runs, and with it somebody who
   // answers them.
@@ -34,16 +38,25 @@ class Installer {
   // Look at everything again: the bundle has changed.
   void refresh();
 
+  // As the cache knows it. Any thread.
+  bool is_being_removed() const { return removal_ != Removal::none; }
+  // Called when this process is to end, on a task that must not be held up; more than once, maybe.
+  // Before `add_to`.
+  void on_leave(std::function<void()> callback) { on_leave_ = std::move(callback); }
+
  private:
   struct Watched;
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
+  void heed(Removal removal);
   Result<> wait_established(const Context& context, const std::string& crd);
 
   kube::Client& client_;
   Settings settings_;
   const std::function<std::string()> ca_bundle_;
   kube::Controller controller_;
+  std::atomic<Removal> removal_{Removal::none};
+  std::function<void()> on_leave_;
   std::unique_ptr<Watched> watched_;
 };
 

@@ -10,6 +10,7 @@
 #include "api/port_pool.h"
 #include "controllers/install/holders.h"
 #include "controllers/install/object_sweep.h"
+#include "controllers/install/removal.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -76,7 +77,8 @@ bool may_be_held(const LeaseView& view, WallTime now) {
 Uninstaller::Uninstaller(kube::Client& client, UninstallOptions options, Tell tell)
     : client_(client), options_(std::move(options)), tell_(std::move(tell)) {}
 
-// The other way round than they were applied.
+// The other way round than they were applied; what carries the mark goes last, so that a controller
+// that is started in between knows.
 std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
   std::vector<Doomed> out;
   for (const Wanted& wanted : manifests({.ns = options_.ns, .with_webhooks = true})) {
@@ -88,16 +90,27 @@ std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
   for (const std::string_view secret : {kCertificateSecret, kKeysSecret})
     out.push_back({kube::types::kSecret, {options_.ns, std::string(secret)}, false});
   out.push_back({kube::types::kLease, {options_.ns, std::string(kLeaseName)}, false});
+  const auto marked = std::ranges::find_if(out, [](const Doomed& one) {
+    return one.type == kube::types::kCustomResourceDefinition && one.key.name == marked_crd();
+  });
+  if (marked != out.end()) std::rotate(marked, marked + 1, out.end());
   return out;
 }
 
-Result<bool> Uninstaller::is_there(const Context& context, const Doomed& one) {
+Result<std::string> Uninstaller::uid_of(const Context& context, const Doomed& one) {
   const Result<Value> found = client_.get(context, one.type, one.key);
-  if (!found && is_missing(found.error())) return false;
+  if (!found && is_missing(found.error())) return std::string();
   if (!found) return fail(found.error());
   const std::string label =
       fmt::format("/metadata/labels/{}", wire::escape_pointer_step(kManagedByLabel));
-  return !one.must_be_labelled || wire::string_at(*found, label) == kManagedBy;
+  const bool ours = !one.must_be_labelled || wire::string_at(*found, label) == kManagedBy;
+  return std::string(ours ? wire::string_at(*found, "/metadata/uid") : "");
+}
+
+Result<bool> Uninstaller::is_there(const Context& context, const Doomed& one) {
+  Result<std::string> uid = uid_of(context, one);
+  if (!uid) return pass(uid);
+  return !uid->empty();
 }
 
 Result<bool> Uninstaller::is_running(const Context& context) {
@@ -156,25 +169,40 @@ Result<> Uninstaller::run(const Context& context) {
                          pods->size() == 1 ? "Pod still holds" : "Pods still hold", some_of(*pods))
                     .with_hint("delete them first, or use --force: they lose their ports"));
   }
-  for (const auto step : {&Uninstaller::remove_webhooks, &Uninstaller::let_go_of_listeners,
-                          &Uninstaller::stop_controller, &Uninstaller::remove_webhooks,
-                          &Uninstaller::sweep_objects, &Uninstaller::remove_rest,
-                          &Uninstaller::remove_namespace, &Uninstaller::check_nothing_came_back}) {
+  // Webhook configurations three times: a controller may have been about to write them when it was
+  // told, and must not leave before they are gone; and one that does not heed us writes them until
+  // it ends.
+  for (const auto step :
+       {&Uninstaller::announce, &Uninstaller::remove_webhooks, &Uninstaller::let_go_of_listeners,
+        &Uninstaller::remove_webhooks, &Uninstaller::stop_controller, &Uninstaller::remove_webhooks,
+        &Uninstaller::sweep_objects, &Uninstaller::remove_rest, &Uninstaller::remove_namespace,
+        &Uninstaller::check_nothing_came_back, &Uninstaller::unmark}) {
     if (Result<> done = (this->*step)(context); !done) return done;
   }
   return {};
 }
 
+Result<> Uninstaller::announce(const Context& context) {
+  const Result<bool> marked = mark_removal(context, client_, Removal::draining);
+  if (!marked) return fail(marked.error());
+  const Result<bool> running = is_running(context);
+  if (!running) return fail(running.error());
+  if (*marked && *running) tell_("told the controller that it is being removed");
+  return {};
+}
+
 Result<> Uninstaller::remove(const Context& context, const Doomed& one) {
-  Result<bool> there = is_there(context, one);
-  if (!there) return pass(there);
-  if (!*there) return {};
-  Result<> done = client_.remove(context, one.type, one.key);
-  if (!done && !is_missing(done.error())) return fail(std::move(done.error()).about(one.shown()));
+  Result<std::string> uid = uid_of(context, one);
+  if (!uid) return pass(uid);
+  if (uid->empty()) return {};
+  Result<> done = client_.remove(context, one.type, one.key, {.uid = *uid});
+  const bool replaced = !done && done.error().code == Code::precondition;
+  if (!done && !replaced && !is_missing(done.error()))
+    return fail(std::move(done.error()).about(one.shown()));
   const Result<bool> gone = eventually(context.within(kPatience), [&]() -> Result<bool> {
-    Result<bool> still = is_there(context, one);
-    if (!still) return still;
-    return !*still;
+    Result<std::string> now = uid_of(context, one);
+    if (!now) return pass(now);
+    return *now != *uid;
   });
   if (!gone) return fail(gone.error());
   if (!*gone) return fail(error_of(Code::timeout, "does not go").about(one.shown()));
@@ -237,7 +265,7 @@ Result<bool> Uninstaller::have_none(const Context& context, const ResourceType& 
   return page->items.empty();
 }
 
-// One that runs would put everything back.
+// What is left, nobody must work on any more.
 Result<> Uninstaller::stop_controller(const Context& context) {
   const kube::ObjectKey app{options_.ns, std::string(kAppName)};
   if (Result<> done = remove(context, {kube::types::kDeployment, app}); !done) return done;
@@ -250,27 +278,33 @@ Result<> Uninstaller::stop_controller(const Context& context) {
   });
   if (!ended) return fail(ended.error());
   if (!*ended) return fail(Code::timeout, "Pods of the controller in {} do not end", options_.ns);
+  // Only now: a Pod that ends by itself is started again.
+  const Result<bool> marked = mark_removal(context, client_, Removal::leaving);
+  if (!marked) return fail(marked.error());
   return wait_for_lease(context);
 }
 
-// A controller may run elsewhere. Its lease is watched until it has run out or was renewed.
+// A controller may run elsewhere. Until its lease is given up, or was not renewed for as long as it
+// lasts; another replica may take it in between, and leaves too.
 Result<> Uninstaller::wait_for_lease(const Context& context) {
-  const Instant begin = context.tasks.now();
-  std::optional<std::string> first;
-  const Result<bool> quiet = eventually(context, [&]() -> Result<bool> {
+  LeaseView last;
+  Instant changed = context.tasks.now();
+  const Result<bool> quiet = eventually(context.within(kPatience), [&]() -> Result<bool> {
     const Result<Value> lease =
         client_.get(context, kube::types::kLease, {options_.ns, std::string(kLeaseName)});
     if (!lease && is_missing(lease.error())) return true;
     if (!lease) return fail(lease.error());
     const LeaseView view = view_of(*lease);
     if (!may_be_held(view, context.tasks.wall_time())) return true;
-    if (!first) first = view.renewed;
-    if (view.renewed == *first) return context.tasks.now() - begin >= view.duration;
-    return fail(error_of(Code::precondition, "a controller still runs: {}", view.holder)
-                    .with_hint("stop it, and run this again"));
+    if (view.renewed != last.renewed) changed = context.tasks.now();
+    last = view;
+    return context.tasks.now() - changed >= view.duration;
   });
   if (!quiet) return fail(quiet.error());
-  return *quiet ? Result<>{} : fail(context.end_error());
+  if (*quiet) return {};
+  return fail(error_of(Code::precondition, "a controller still runs: {}", last.holder)
+                  .with_hint("it does not heed that it is being removed, as one of an older "
+                             "version: stop it, and run this again"));
 }
 
 Result<> Uninstaller::sweep_objects(const Context& context) {
@@ -340,6 +374,13 @@ Result<> Uninstaller::check_nothing_came_back(const Context& context) {
                     .with_hint("a controller still runs somewhere: stop it, and run this again"));
   }
   return {};
+}
+
+// CRDs that stay must not keep the next controller away.
+Result<> Uninstaller::unmark(const Context& context) {
+  if (!options_.keep_crds) return {};
+  const Result<bool> done = mark_removal(context, client_, Removal::none);
+  return done ? Result<>{} : fail(done.error());
 }
 
 }  // namespace berth::controllers::install

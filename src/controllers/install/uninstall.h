@@ -1,7 +1,8 @@
-// Takes Berth off a cluster, so that nothing of it is left and nobody is in its way: webhook
-// configurations first, so that no Pod is refused; then pools, while the controller can still take
-// their listeners off the load balancers; then the controller; then what is left of our objects,
-// with our finalizers off; then everything that `manifests` has.
+// Takes Berth off a cluster, so that nothing of it is left and nobody is in its way: first it is
+// marked, so that no controller puts anything back, wherever it runs; then webhook configurations,
+// so that no Pod is refused; then pools, while the controller can still take their listeners off
+// the load balancers; then the controller; then what is left of our objects, with our finalizers
+// off; then everything that `manifests` has, the mark last.
 //
 // Can be stopped at any point and run again. Blocking; used by one task.
 #pragma once
@@ -56,13 +57,16 @@ class Uninstaller {
     std::string shown() const { return type.kind + " " + key.to_string(); }
   };
   std::vector<Doomed> doomed() const;
-  // Whether it is there and ours to remove.
+  // The uid of the one that is there and ours to remove; empty when there is none.
+  Result<std::string> uid_of(const Context& context, const Doomed& one);
   Result<bool> is_there(const Context& context, const Doomed& one);
   Result<bool> is_running(const Context& context);
   Result<bool> have_none(const Context& context, const kube::ResourceType& type);
   Result<std::vector<std::string>> holders(const Context& context);
 
+  // Somebody may make another of the same name: it is not waited for.
   Result<> remove(const Context& context, const Doomed& one);
+  Result<> announce(const Context& context);
   Result<> remove_webhooks(const Context& context);
   Result<> let_go_of_listeners(const Context& context);
   Result<> delete_pools(const Context& context);
@@ -72,6 +76,7 @@ class Uninstaller {
   Result<> remove_rest(const Context& context);
   Result<> remove_namespace(const Context& context);
   Result<> check_nothing_came_back(const Context& context);
+  Result<> unmark(const Context& context);
 
   kube::Client& client_;
   const UninstallOptions options_;
