@@ -88,8 +88,8 @@ Result<> run_controller(Flags flags) {
   if (!cluster) return pass(cluster);
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
-  Result<std::unique_ptr<edge::EdgeDriver>> edge =
-      edge::EdgeDriver::start({.addresses = std::move(*addresses)});
+  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start(
+      {.addresses = std::move(*addresses), .loopback_targets = flags.edge_on_loopback});
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
@@ -102,7 +102,9 @@ Result<> run_controller(Flags flags) {
       },
       Random::from_entropy());
   const edge::EdgeMetrics carried(app.registry(), **edge);
-  return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
+  return app::serve(app, flags.config, context, [&](const app::Endpoints& endpoints) {
+    (*edge)->set_own_endpoints(edge::own_endpoints(
+        {.api_server = (*cluster)->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops}));
     log_info("listening", {{"webhooks", endpoints.webhooks},
                            {"ops", endpoints.ops},
                            {"identity", flags.config.identity}});

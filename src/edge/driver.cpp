@@ -226,26 +226,33 @@ Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::Targ
   if (record == nullptr) return no_such_listener(lb, change.listener_id);
   Result<std::vector<model::WeightedTarget>> targets = changed_targets(record->spec, change);
   if (!targets) return pass(targets);
+  for (const auto& [target, weight] : change.add)
+    if (Result<> good = check_target(*record, record->spec, target); !good) return good;
+  return retarget(*record, std::move(*targets));
+}
 
-  const bool wants_sockets = needs_sockets(record->spec, *targets);
+Result<> EdgeDriver::retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets) {
+  const bool wants_sockets = needs_sockets(record.spec, targets);
+  const bool opens = wants_sockets && !record.open;
   std::vector<BoundSocket> opened;
-  if (wants_sockets && !record->open) {
-    Result<std::vector<BoundSocket>> sockets = open_sockets(*record);
+  if (opens) {
+    Result<std::vector<BoundSocket>> sockets = open_sockets(record);
     if (!sockets) return pass(sockets);
     opened = std::move(*sockets);
   }
-  Result<std::vector<BackendPtr>> gone = record->listener->set_targets(*targets);
+  Result<std::vector<BackendPtr>> gone = record.listener->set_targets(targets);
   if (!gone) {
     plane_->budget().give_back(opened.size());
     return pass(gone);
   }
   plane_->release(std::move(*gone));
-  if (wants_sockets && !record->open) plane_->open(record->listener, std::move(opened));
-  if (!wants_sockets) close_sockets(*record);
-  record->open = wants_sockets;
-  record->spec.targets = std::move(*targets);
-  if (is_checked(record->spec))
-    health_->set(record->listener, record->spec.attributes.health_check);
+  if (opens) plane_->open(record.listener, std::move(opened));
+  if (!wants_sockets) close_sockets(record);
+  record.open = wants_sockets;
+  table_.set_targets(record, std::move(targets));
+  if (is_checked(record.spec)) health_->set(record.listener, record.spec.attributes.health_check);
+  // We have these ports now, so nobody else answers there.
+  if (opens) leave_own_places(table_.leading_to(record.vips));
   return {};
 }
 
@@ -286,6 +293,10 @@ std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
     ListenerRecord* const record = table_.find(lb, change.listener_id);
     if (record == nullptr) {
       outcomes.push_back(no_such_listener(lb, change.listener_id));
+      continue;
+    }
+    if (Result<> good = check_attributes(*record, change.attributes); !good) {
+      outcomes.push_back(std::move(good));
       continue;
     }
     const bool was_checked = is_checked(record->spec);

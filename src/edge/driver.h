@@ -8,6 +8,9 @@
 // before the call returns. If all targets of a listener are unhealthy, traffic goes to all of them.
 // A client whose target is not reached is given another one.
 //
+// Nobody is carried to addresses that no Pod has, nor to places where this process itself listens
+// (target_rules.h): such a target is `invalid`, and hears nothing of us.
+//
 // Bounds are the options below. A listener that finds no file descriptor is `exhausted`; a
 // connection is reset and counted. Thread-safe; owned by the composition root.
 #pragma once
@@ -19,6 +22,7 @@
 #include "edge/data_plane.h"
 #include "edge/health_checker.h"
 #include "edge/listener_table.h"
+#include "edge/target_rules.h"
 #include "lb/driver.h"
 
 namespace berth::edge {
@@ -35,6 +39,7 @@ struct EdgeOptions {
   std::size_t fd_budget = 0;                      // 0: default_fd_budget()
   std::uint32_t listener_quota = kListenerQuota;  // of each load balancer
   std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
+  bool loopback_targets = false;  // Pods may be on loopback, as in a playground and in tests
   Duration udp_idle = std::chrono::seconds{60};
   std::size_t max_udp_sessions = 0;  // of all threads; 0: default_udp_sessions()
   // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
@@ -93,6 +98,10 @@ class EdgeDriver final : public lb::Driver {
 
   std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
 
+  // Where servers of this process and the API server are: nobody is carried there. A target that
+  // is there already is left.
+  void set_own_endpoints(std::vector<Endpoint> endpoints);
+
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
   Tallies totals() const;
@@ -108,6 +117,15 @@ class EdgeDriver final : public lb::Driver {
                                  const model::ListenerSpec& wanted) REQUIRES(mu_);
   Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change)
       REQUIRES(mu_);
+  Result<> retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets)
+      REQUIRES(mu_);
+  std::optional<std::string> why_refused(const model::ListenerSpec& spec,
+                                         const model::Target& target) const REQUIRES(mu_);
+  Result<> check_target(const ListenerRecord& record, const model::ListenerSpec& spec,
+                        const model::Target& target) const REQUIRES(mu_);
+  Result<> check_attributes(const ListenerRecord& record,
+                            const model::ListenerAttributes& attributes) const REQUIRES(mu_);
+  void leave_own_places(std::span<ListenerRecord* const> records) REQUIRES(mu_);
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
@@ -120,6 +138,7 @@ class EdgeDriver final : public lb::Driver {
   const std::shared_ptr<TallyBook> book_ = std::make_shared<TallyBook>();
   mutable Mutex mu_;
   ListenerTable table_ GUARDED_BY(mu_);
+  std::vector<Endpoint> own_endpoints_ GUARDED_BY(mu_);
   Random ids_ GUARDED_BY(mu_);
   // Listeners whose sockets were to be closed, and how many of them surely are.
   std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;

@@ -1,6 +1,7 @@
 #include "edge/socket.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -196,6 +197,22 @@ int pending_error(const Fd& fd) {
 void close_with_reset(const Fd& fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+bool is_address_of_machine(const IpBytes& ip) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return true;  // rather one too many than one too few
+  bool found = false;
+  for (const ifaddrs* one = first; one != nullptr && !found; one = one->ifa_next) {
+    const int family = one->ifa_addr == nullptr ? AF_UNSPEC : one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    SocketAddress own;
+    std::memcpy(own.room(), one->ifa_addr,
+                family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    found = own.ip() == ip;
+  }
+  ::freeifaddrs(first);
+  return found;
 }
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }

@@ -77,6 +77,8 @@ std::string peer_of(const Fd& fd);
 int pending_error(const Fd& fd);
 // Makes the close of this socket a reset, so that the peer learns that the stream did not end well.
 void close_with_reset(const Fd& fd);
+// One of this machine's interfaces has it.
+bool is_address_of_machine(const IpBytes& ip);
 // The call would have to wait, or was interrupted: not an error of the socket.
 bool would_block(int error);
 
