@@ -11,8 +11,9 @@
 // Nobody is carried to addresses that no Pod has, nor to places where this process itself listens
 // (target_rules.h): such a target is `invalid`, and hears nothing of us.
 //
-// Bounds are the options below. A listener that finds no file descriptor is `exhausted`; a
-// connection is reset and counted. Thread-safe; owned by the composition root.
+// Bounds are the options below. A listener that finds no file descriptor is `exhausted`: it has its
+// own part of them, which connections are not given. A connection is reset and counted.
+// Thread-safe; owned by the composition root.
 #pragma once
 
 #include <optional>
@@ -35,8 +36,12 @@ inline constexpr std::uint32_t kListenerQuota = 2 * 65'535;
 struct EdgeOptions {
   AddressPlan addresses = loopback_plan();
   std::string type = "OPEN";
-  std::size_t threads = 0;                        // 0: the cores, at most kMaxDefaultThreads
-  std::size_t fd_budget = 0;                      // 0: default_fd_budget()
+  std::size_t threads = 0;          // 0: the cores, at most kMaxDefaultThreads
+  std::size_t fd_budget = 0;        // 0: default_fd_budget()
+  std::size_t listening_files = 0;  // of them; 0: default_listening_files()
+  // TCP connections, and UDP sessions, at one time; 0: default_seat_bounds() of each protocol.
+  std::size_t connections_per_listener = 0;
+  std::size_t connections_per_client = 0;
   std::uint32_t listener_quota = kListenerQuota;  // of each load balancer
   std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
   bool loopback_targets = false;  // Pods may be on loopback, as in a playground and in tests
@@ -75,6 +80,8 @@ struct EdgeSnapshot {
 struct FdUse {
   std::size_t used = 0;
   std::size_t budget = 0;
+  std::size_t listening = 0;      // of those in use
+  std::size_t for_listening = 0;  // of the budget
 };
 
 class EdgeDriver final : public lb::Driver {

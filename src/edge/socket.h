@@ -17,6 +17,8 @@ namespace berth::edge {
 // An IPv6 address, or an IPv4 address mapped into IPv6: one form for keys and hashes.
 using IpBytes = std::array<std::uint8_t, 16>;
 
+bool is_ipv4(const IpBytes& ip);
+
 // An IP address and a port as the kernel takes them. A plain value.
 class SocketAddress {
  public:

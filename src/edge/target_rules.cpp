@@ -46,10 +46,9 @@ bool is_metadata_6(const IpBytes& ip) {
 // The IPv4 address that it stands for; nothing when it stands for itself.
 Bytes embedded_4(const IpBytes& ip) {
   const Bytes all(ip);
-  const bool mapped = is_zero(all.first(10)) && ip[10] == 0xff && ip[11] == 0xff;
   const bool compatible = is_zero(all.first(12));
   const bool nat64 = begins(ip, {0, 0x64, 0xff, 0x9b}) && is_zero(all.subspan(4, 8));
-  if (mapped || compatible || nat64) return all.last(4);
+  if (is_ipv4(ip) || compatible || nat64) return all.last(4);
   if (begins(ip, {0x20, 0x02})) return all.subspan(2, 4);
   return {};
 }
