@@ -22,7 +22,10 @@ class FdBudget {
     used_.fetch_sub(std::uint64_t{count} << kShift, std::memory_order_relaxed);
   }
 
-  std::size_t used() const { return now().listening + now().others; }
+  std::size_t used() const {
+    const Use use = now();
+    return use.listening + use.others;
+  }
   std::size_t listening() const { return now().listening; }
   std::size_t most() const { return most_; }
   std::size_t for_listening() const { return for_listening_; }
