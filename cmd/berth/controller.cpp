@@ -22,6 +22,8 @@ struct Flags {
   std::string host_ports;
   std::vector<std::string> edge_addresses;  // "demo=192.0.2.1,192.0.2.2"
   bool edge_on_loopback = false;
+  std::size_t edge_per_listener = 0;
+  std::size_t edge_per_client = 0;
   app::Config config;
 };
 
@@ -82,6 +84,7 @@ Result<> run_controller(Flags flags) {
   }
   if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
     return fail(std::move(good.error()).about("--cluster-id"));
+  raise_file_limit();  // each port of a Pod is a socket, and each of its players two
   Foreground foreground;
   const Context context = foreground.context();
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster = load_cluster(flags.cluster);
@@ -89,7 +92,10 @@ Result<> run_controller(Flags flags) {
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
   Result<std::unique_ptr<edge::EdgeDriver>> edge =
-      edge::EdgeDriver::start({.addresses = std::move(*addresses)});
+      edge::EdgeDriver::start({.addresses = std::move(*addresses),
+                               .connections_per_listener = flags.edge_per_listener,
+                               .connections_per_client = flags.edge_per_client,
+                               .loopback_targets = flags.edge_on_loopback});
   if (!edge) return pass(edge);
 
   net::CurlTransport transport;
@@ -102,7 +108,9 @@ Result<> run_controller(Flags flags) {
       },
       Random::from_entropy());
   const edge::EdgeMetrics carried(app.registry(), **edge);
-  return app::serve(app, flags.config, context, [&flags](const app::Endpoints& endpoints) {
+  return app::serve(app, flags.config, context, [&](const app::Endpoints& endpoints) {
+    (*edge)->set_own_endpoints(edge::own_endpoints(
+        {.api_server = (*cluster)->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops}));
     log_info("listening", {{"webhooks", endpoints.webhooks},
                            {"ops", endpoints.ops},
                            {"identity", flags.config.identity}});
@@ -146,6 +154,12 @@ void add_controller(CLI::App& root, Run& run) {
                  "Every id is an edge load balancer on a loopback address, which only this machine "
                  "reaches: for trying and for tests.")
       ->excludes(addresses);
+  command->add_option("--edge-connections-per-listener", flags->edge_per_listener,
+                      "TCP connections, and UDP sessions, that one listener of an edge load "
+                      "balancer may have at one time; by default a quarter of all.");
+  command->add_option("--edge-connections-per-client", flags->edge_per_client,
+                      "The same for one client address, or one IPv6 network (/64); by default an "
+                      "eighth of all. Raise it where a proxy stands before the edge.");
   command->add_option("--cluster-id", flags->config.cluster_id,
                       "How names of what we make at a provider begin; clusters that share a load "
                       "balancer need different ones. By default berth: then listeners at a "

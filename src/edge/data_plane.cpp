@@ -15,20 +15,28 @@ class DataPlane::Worker {
     Duration udp_idle{};
     Duration connect_patience{};
     std::function<void(Worker& from, Accepted)> place{};
-    std::function<void()> shed_session{};
+    std::function<void(Worker& from, const Crowded&)> shed_session{};
   };
-  Worker(std::unique_ptr<EventLoop> loop, FdBudget& budget, SessionQuota& quota, Options options)
+  struct Bounds {
+    FdBudget& budget;
+    SessionQuota& quota;
+    Seats& tcp;
+    Seats& udp;
+  };
+  Worker(std::unique_ptr<EventLoop> loop, const Bounds& bounds, Options options)
       : options_(std::move(options)),
         loop_(std::move(loop)),
-        tcp_(*loop_, budget,
+        tcp_(*loop_, bounds.budget, bounds.tcp,
              {.worker = options_.index,
               .connect_patience = options_.connect_patience,
               .place = [this](Accepted accepted) { options_.place(*this, std::move(accepted)); },
               .on_end = [this] { load_.fetch_sub(1, std::memory_order_relaxed); }}),
-        udp_(*loop_, budget, quota,
+        udp_(*loop_, bounds.budget, bounds.quota, bounds.udp,
              {.worker = options_.index,
               .idle = options_.udp_idle,
-              .shed_elsewhere = options_.shed_session}) {}
+              .shed_elsewhere = [this](const Crowded& crowded) {
+                options_.shed_session(*this, crowded);
+              }}) {}
 
   EventLoop& loop() { return *loop_; }
   std::size_t load() const { return load_.load(std::memory_order_relaxed); }
@@ -90,7 +98,10 @@ class DataPlane::Worker {
 
 struct DataPlane::Impl {
   explicit Impl(const Options& options)
-      : budget(options.fd_budget), quota(options.max_udp_sessions, options.threads) {}
+      : budget(options.fd_budget, options.listening_files),
+        quota(options.max_udp_sessions, options.threads),
+        tcp(options.tcp),
+        udp(options.udp) {}
   ~Impl() {
     // All threads first: they hand connections to each other.
     for (const auto& worker : workers) worker->loop().stop();
@@ -106,15 +117,25 @@ struct DataPlane::Impl {
       best->hand_over(std::move(accepted));
   }
 
-  // Some other thread has more than its share then.
-  void shed_session() {
-    Worker& fullest = **std::ranges::max_element(
-        workers, {}, [](const auto& worker) { return worker->udp().sessions(); });
-    fullest.loop().post([&fullest] { fullest.udp().shed(); });
+  void shed_session(const Worker& from, const Crowded& crowded) {
+    if (crowded.client || crowded.listener) {
+      for (const auto& worker : workers)
+        if (worker.get() != &from) shed_on(*worker, crowded);
+    } else {
+      // Some other thread has more than its share then.
+      shed_on(**std::ranges::max_element(
+                  workers, {}, [](const auto& worker) { return worker->udp().sessions(); }),
+              crowded);
+    }
+  }
+  static void shed_on(Worker& worker, const Crowded& crowded) {
+    worker.loop().post([&worker, crowded] { worker.udp().shed(crowded); });
   }
 
   FdBudget budget;
   SessionQuota quota;
+  Seats tcp;
+  Seats udp;
   std::vector<std::unique_ptr<Worker>> workers;
   std::atomic<std::size_t> next_home{0};
 };
@@ -128,14 +149,17 @@ Result<std::unique_ptr<DataPlane>> DataPlane::start(const Options& options) {
     Result<std::unique_ptr<EventLoop>> loop = EventLoop::start("edge");
     if (!loop) return pass(loop);
     impl->workers.push_back(std::make_unique<Worker>(
-        std::move(*loop), impl->budget, impl->quota,
+        std::move(*loop), Worker::Bounds{impl->budget, impl->quota, impl->tcp, impl->udp},
         Worker::Options{.index = i,
                         .udp_idle = options.udp_idle,
                         .connect_patience = options.connect_patience,
                         .place = [raw = impl.get()](
                                      Worker& from,
                                      Accepted accepted) { raw->place(from, std::move(accepted)); },
-                        .shed_session = [raw = impl.get()] { raw->shed_session(); }}));
+                        .shed_session =
+                            [raw = impl.get()](Worker& from, const Crowded& crowded) {
+                              raw->shed_session(from, crowded);
+                            }}));
   }
   return std::unique_ptr<DataPlane>(new DataPlane(std::move(impl)));
 }

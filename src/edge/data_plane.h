@@ -28,6 +28,9 @@ class DataPlane {
   struct Options {
     std::size_t threads = 1;
     std::size_t fd_budget = 0;
+    std::size_t listening_files = 0;  // of them, kept for listening sockets
+    SeatBounds tcp{};
+    SeatBounds udp{};
     Duration udp_idle = std::chrono::seconds{60};
     std::size_t max_udp_sessions = 1;  // of all threads
     // With a target that does not answer, if there is another one.

@@ -27,6 +27,35 @@ bool needs_sockets(const model::ListenerSpec& spec,
   return std::ranges::any_of(targets, [](const auto& target) { return target.weight > 0; });
 }
 
+std::size_t or_default(std::size_t value, std::size_t otherwise) {
+  return value == 0 ? otherwise : value;
+}
+
+SeatBounds seat_bounds(const EdgeOptions& options, std::size_t all) {
+  const SeatBounds by_default = default_seat_bounds(all);
+  return {
+      .per_listener = or_default(options.connections_per_listener, by_default.per_listener),
+      .per_client = or_default(options.connections_per_client, by_default.per_client),
+  };
+}
+
+DataPlane::Options plane_options(const EdgeOptions& options) {
+  constexpr std::size_t kFilesPerConnection = 2;
+  const std::size_t files = or_default(options.fd_budget, default_fd_budget());
+  const std::size_t listening =
+      std::min(files, or_default(options.listening_files, default_listening_files(files)));
+  const std::size_t others = files - listening;
+  const std::size_t sessions = or_default(options.max_udp_sessions, default_udp_sessions(others));
+  return {.threads = or_default(options.threads, default_threads()),
+          .fd_budget = files,
+          .listening_files = listening,
+          .tcp = seat_bounds(options, others / kFilesPerConnection),
+          .udp = seat_bounds(options, sessions),
+          .udp_idle = options.udp_idle,
+          .max_udp_sessions = sessions,
+          .connect_patience = kConnectPatienceSeconds * options.second};
+}
+
 bool is_checked(const model::ListenerSpec& spec) {
   return spec.attributes.health_check && spec.attributes.health_check->enabled;
 }
@@ -50,14 +79,7 @@ Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
     return fail(Code::invalid, "ports below {} do not fit at an offset of {}", low_ports.limit,
                 low_ports.offset);
   }
-  const std::size_t files = options.fd_budget == 0 ? default_fd_budget() : options.fd_budget;
-  Result<std::unique_ptr<DataPlane>> plane = DataPlane::start(
-      {.threads = options.threads == 0 ? default_threads() : options.threads,
-       .fd_budget = files,
-       .udp_idle = options.udp_idle,
-       .max_udp_sessions =
-           options.max_udp_sessions == 0 ? default_udp_sessions(files) : options.max_udp_sessions,
-       .connect_patience = kConnectPatienceSeconds * options.second});
+  Result<std::unique_ptr<DataPlane>> plane = DataPlane::start(plane_options(options));
   if (!plane) return pass(plane);
   Result<std::unique_ptr<HealthChecker>> health =
       HealthChecker::start((*plane)->budget(), options.second);
@@ -226,26 +248,33 @@ Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::Targ
   if (record == nullptr) return no_such_listener(lb, change.listener_id);
   Result<std::vector<model::WeightedTarget>> targets = changed_targets(record->spec, change);
   if (!targets) return pass(targets);
+  for (const auto& [target, weight] : change.add)
+    if (Result<> good = check_target(*record, record->spec, target); !good) return good;
+  return retarget(*record, std::move(*targets));
+}
 
-  const bool wants_sockets = needs_sockets(record->spec, *targets);
+Result<> EdgeDriver::retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets) {
+  const bool wants_sockets = needs_sockets(record.spec, targets);
+  const bool opens = wants_sockets && !record.open;
   std::vector<BoundSocket> opened;
-  if (wants_sockets && !record->open) {
-    Result<std::vector<BoundSocket>> sockets = open_sockets(*record);
+  if (opens) {
+    Result<std::vector<BoundSocket>> sockets = open_sockets(record);
     if (!sockets) return pass(sockets);
     opened = std::move(*sockets);
   }
-  Result<std::vector<BackendPtr>> gone = record->listener->set_targets(*targets);
+  Result<std::vector<BackendPtr>> gone = record.listener->set_targets(targets);
   if (!gone) {
-    plane_->budget().give_back(opened.size());
+    plane_->budget().give_back_listening(opened.size());
     return pass(gone);
   }
   plane_->release(std::move(*gone));
-  if (wants_sockets && !record->open) plane_->open(record->listener, std::move(opened));
-  if (!wants_sockets) close_sockets(*record);
-  record->open = wants_sockets;
-  record->spec.targets = std::move(*targets);
-  if (is_checked(record->spec))
-    health_->set(record->listener, record->spec.attributes.health_check);
+  if (opens) plane_->open(record.listener, std::move(opened));
+  if (!wants_sockets) close_sockets(record);
+  record.open = wants_sockets;
+  table_.set_targets(record, std::move(targets));
+  if (is_checked(record.spec)) health_->set(record.listener, record.spec.attributes.health_check);
+  // We have these ports now, so nobody else answers there.
+  if (opens) leave_own_places(table_.leading_to(record.vips));
   return {};
 }
 
@@ -254,7 +283,7 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
   const model::ListenerSpec& spec = record.spec;
   FdBudget& budget = plane_->budget();
   const std::size_t needed = record.vips.size() * spec.ports.size();
-  if (!budget.take(needed)) {
+  if (!budget.take_listening(needed)) {
     return fail(error_of(Code::exhausted, "listener '{}' needs {} sockets, {} of {} are in use",
                          spec.name, needed, budget.used(), budget.most())
                     .about("load balancer " + model::to_string(record.lb))
@@ -267,7 +296,7 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
       const SocketAddress at = vip.with_port(low_ports_.opened_at(port));
       Result<Fd> fd = spec.protocol == model::Protocol::tcp ? listen_tcp(at) : bind_udp(at);
       if (!fd) {
-        budget.give_back(needed);
+        budget.give_back_listening(needed);
         return pass(fd);
       }
       sockets.push_back({std::move(*fd), static_cast<model::Port>(nth)});
@@ -286,6 +315,10 @@ std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
     ListenerRecord* const record = table_.find(lb, change.listener_id);
     if (record == nullptr) {
       outcomes.push_back(no_such_listener(lb, change.listener_id));
+      continue;
+    }
+    if (Result<> good = check_attributes(*record, change.attributes); !good) {
+      outcomes.push_back(std::move(good));
       continue;
     }
     const bool was_checked = is_checked(record->spec);
@@ -308,7 +341,13 @@ Tallies EdgeDriver::totals() const {
   return out;
 }
 
-FdUse EdgeDriver::files() const { return {plane_->budget().used(), plane_->budget().most()}; }
+FdUse EdgeDriver::files() const {
+  const FdBudget& budget = plane_->budget();
+  return {.used = budget.used(),
+          .budget = budget.most(),
+          .listening = budget.listening(),
+          .for_listening = budget.for_listening()};
+}
 
 std::vector<lb::TargetHealth> EdgeDriver::health(const model::LoadBalancerRef& lb) const {
   std::vector<lb::TargetHealth> out;

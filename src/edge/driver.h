@@ -8,8 +8,12 @@
 // before the call returns. If all targets of a listener are unhealthy, traffic goes to all of them.
 // A client whose target is not reached is given another one.
 //
-// Bounds are the options below. A listener that finds no file descriptor is `exhausted`; a
-// connection is reset and counted. Thread-safe; owned by the composition root.
+// Nobody is carried to addresses that no Pod has, nor to places where this process itself listens
+// (target_rules.h): such a target is `invalid`, and hears nothing of us.
+//
+// Bounds are the options below. A listener that finds no file descriptor is `exhausted`: it has its
+// own part of them, which connections are not given. A connection is reset and counted.
+// Thread-safe; owned by the composition root.
 #pragma once
 
 #include <optional>
@@ -19,6 +23,7 @@
 #include "edge/data_plane.h"
 #include "edge/health_checker.h"
 #include "edge/listener_table.h"
+#include "edge/target_rules.h"
 #include "lb/driver.h"
 
 namespace berth::edge {
@@ -31,10 +36,15 @@ inline constexpr std::uint32_t kListenerQuota = 2 * 65'535;
 struct EdgeOptions {
   AddressPlan addresses = loopback_plan();
   std::string type = "OPEN";
-  std::size_t threads = 0;                        // 0: the cores, at most kMaxDefaultThreads
-  std::size_t fd_budget = 0;                      // 0: default_fd_budget()
+  std::size_t threads = 0;          // 0: the cores, at most kMaxDefaultThreads
+  std::size_t fd_budget = 0;        // 0: default_fd_budget()
+  std::size_t listening_files = 0;  // of them; 0: default_listening_files()
+  // TCP connections, and UDP sessions, at one time; 0: default_seat_bounds() of each protocol.
+  std::size_t connections_per_listener = 0;
+  std::size_t connections_per_client = 0;
   std::uint32_t listener_quota = kListenerQuota;  // of each load balancer
   std::optional<LowPorts> low_ports{};            // none: low_ports_of_process()
+  bool loopback_targets = false;  // Pods may be on loopback, as in a playground and in tests
   Duration udp_idle = std::chrono::seconds{60};
   std::size_t max_udp_sessions = 0;  // of all threads; 0: default_udp_sessions()
   // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
@@ -70,6 +80,8 @@ struct EdgeSnapshot {
 struct FdUse {
   std::size_t used = 0;
   std::size_t budget = 0;
+  std::size_t listening = 0;      // of those in use
+  std::size_t for_listening = 0;  // of the budget
 };
 
 class EdgeDriver final : public lb::Driver {
@@ -93,6 +105,10 @@ class EdgeDriver final : public lb::Driver {
 
   std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
 
+  // Where servers of this process and the API server are: nobody is carried there. A target that
+  // is there already is left.
+  void set_own_endpoints(std::vector<Endpoint> endpoints);
+
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
   Tallies totals() const;
@@ -108,6 +124,15 @@ class EdgeDriver final : public lb::Driver {
                                  const model::ListenerSpec& wanted) REQUIRES(mu_);
   Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change)
       REQUIRES(mu_);
+  Result<> retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets)
+      REQUIRES(mu_);
+  std::optional<std::string> why_refused(const model::ListenerSpec& spec,
+                                         const model::Target& target) const REQUIRES(mu_);
+  Result<> check_target(const ListenerRecord& record, const model::ListenerSpec& spec,
+                        const model::Target& target) const REQUIRES(mu_);
+  Result<> check_attributes(const ListenerRecord& record,
+                            const model::ListenerAttributes& attributes) const REQUIRES(mu_);
+  void leave_own_places(std::span<ListenerRecord* const> records) REQUIRES(mu_);
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
@@ -120,6 +145,7 @@ class EdgeDriver final : public lb::Driver {
   const std::shared_ptr<TallyBook> book_ = std::make_shared<TallyBook>();
   mutable Mutex mu_;
   ListenerTable table_ GUARDED_BY(mu_);
+  std::vector<Endpoint> own_endpoints_ GUARDED_BY(mu_);
   Random ids_ GUARDED_BY(mu_);
   // Listeners whose sockets were to be closed, and how many of them surely are.
   std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;

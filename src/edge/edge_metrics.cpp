@@ -10,6 +10,12 @@ metrics::Labels with(metrics::Labels labels, const std::string& name, const std:
   return labels;
 }
 
+ByReason most_of(const ByReason& a, const ByReason& b) {
+  ByReason out{};
+  std::ranges::transform(a, b, out.begin(), [](auto x, auto y) { return std::max(x, y); });
+  return out;
+}
+
 // For a moment, when a listener goes and its last connection has not ended yet, sums are smaller.
 Tally most_of(const Tally& a, const Tally& b) {
   return {.connections = std::max(a.connections, b.connections),
@@ -17,7 +23,8 @@ Tally most_of(const Tally& a, const Tally& b) {
           .bytes_out = std::max(a.bytes_out, b.bytes_out),
           .datagrams_in = std::max(a.datagrams_in, b.datagrams_in),
           .datagrams_out = std::max(a.datagrams_out, b.datagrams_out),
-          .refused = std::max(a.refused, b.refused),
+          .refused_by = most_of(a.refused_by, b.refused_by),
+          .displaced_by = most_of(a.displaced_by, b.displaced_by),
           .dropped = std::max(a.dropped, b.dropped),
           .connect_failures = std::max(a.connect_failures, b.connect_failures)};
 }
@@ -35,6 +42,13 @@ void EdgeMetrics::before_scrape() {
       .set(static_cast<double>(files.used));
   registry_.gauge("berth_edge_open_files_limit", "How many it may have open.")
       .set(static_cast<double>(files.budget));
+  registry_
+      .gauge("berth_edge_listening_files", "Of the file descriptors in use, listening sockets.")
+      .set(static_cast<double>(files.listening));
+  registry_
+      .gauge("berth_edge_listening_files_reserved",
+             "How many are kept for listening sockets and given to nobody else.")
+      .set(static_cast<double>(files.for_listening));
   const Tallies sums = driver_.totals();
   const MutexLock lock(mu_);
   for (const auto& [key, now] : sums) show(key, now);
@@ -44,6 +58,13 @@ void EdgeMetrics::count(const std::string& name, const std::string& help,
                         const metrics::Labels& labels, std::uint64_t before, std::uint64_t now) {
   metrics::Counter& counter = registry_.counter(name, help, labels);
   if (now > before) counter.increment(static_cast<double>(now - before));
+}
+
+void EdgeMetrics::count_reason(const std::string& name, const std::string& help,
+                               const metrics::Labels& labels, Reason reason, const ByReason& before,
+                               const ByReason& now) {
+  const auto i = static_cast<std::size_t>(reason);
+  count(name, help, with(labels, "reason", std::string(to_string(reason))), before[i], now[i]);
 }
 
 void EdgeMetrics::show(const TallyKey& key, const Tally& now) {
@@ -56,9 +77,9 @@ void EdgeMetrics::show(const TallyKey& key, const Tally& now) {
       .set(static_cast<double>(now.active));
   count("berth_edge_connections_total", "TCP connections and UDP sessions that began.", labels,
         before.connections, now.connections);
-  count("berth_edge_refused_total",
-        "Clients that were turned away: no target, no file descriptor, or none that answered.",
-        labels, before.refused, now.refused);
+  for (const Reason reason : kReasons)
+    count_reason("berth_edge_refused_total", "Clients that were turned away, and why.", labels,
+                 reason, before.refused_by, now.refused_by);
   const std::string bytes = "Bytes that were carried: in from clients, out to them.";
   count("berth_edge_bytes_total", bytes, with(labels, "direction", "in"), before.bytes_in,
         now.bytes_in);
@@ -83,6 +104,10 @@ void EdgeMetrics::show_datagrams(const metrics::Labels& labels, const Tally& bef
         before.datagrams_out, now.datagrams_out);
   count("berth_edge_datagrams_dropped_total", "Datagrams that the next socket did not take.",
         labels, before.dropped, now.dropped);
+  for (const Reason reason : {Reason::files, Reason::listener, Reason::client})
+    count_reason("berth_edge_displaced_total",
+                 "UDP sessions that ended because another one needed their place, and why.", labels,
+                 reason, before.displaced_by, now.displaced_by);
 }
 
 }  // namespace berth::edge

@@ -21,6 +21,9 @@ class EdgeMetrics {
   void count(const std::string& name, const std::string& help, const metrics::Labels& labels,
              std::uint64_t before, std::uint64_t now);
 
+  void count_reason(const std::string& name, const std::string& help, const metrics::Labels& labels,
+                    Reason reason, const ByReason& before, const ByReason& now);
+
   metrics::Registry& registry_;
   const EdgeDriver& driver_;
   Mutex mu_;

@@ -17,8 +17,13 @@ class EdgeMetricsTest : public ::testing::Test {
   double value_of(const std::string& name, const std::string& protocol) {
     return value_of(fmt::format("{}{{lb=\"{}\",{}}} ", name, to_string(edge_.lb), protocol));
   }
-  double value_of(const std::string& series) {
-    const std::string text = "\n" + registry_.text();
+  double value_of(const std::string& series) { return value_in(registry_, series); }
+  double refused(Protocol protocol, const char* reason) {
+    return value_of("berth_edge_refused_total", fmt::format(R"(protocol="{}",reason="{}")",
+                                                            model::to_string(protocol), reason));
+  }
+  static double value_in(metrics::Registry& registry, const std::string& series) {
+    const std::string text = "\n" + registry.text();
     const std::size_t at = text.find("\n" + series);
     return at == std::string::npos ? -1 : std::atof(text.c_str() + at + 1 + series.size());
   }
@@ -39,7 +44,8 @@ TEST_F(EdgeMetricsTest, TcpIsCountedForAllPortsOfALoadBalancer) {
   ASSERT_EQ(ask_over_tcp(second.at, "hello", kTimeoutMs).value(), "hello");
   EXPECT_EQ(value_of("berth_edge_connections_total", R"(protocol="TCP")"), 2);
   EXPECT_EQ(value_of("berth_edge_connect_failures_total", R"(protocol="TCP")"), 1);
-  EXPECT_EQ(value_of("berth_edge_refused_total", R"(protocol="TCP")"), 0);
+  for (const char* reason : {"target", "files", "listener", "client"})
+    EXPECT_EQ(refused(Protocol::tcp, reason), 0) << reason;
   const std::string lb = to_string(edge_.lb);
   for (const char* way : {"in", "out"}) {
     EXPECT_EQ(value_of(fmt::format(
@@ -88,8 +94,46 @@ TEST_F(EdgeMetricsTest, WhatAListenerCarriedIsNotForgottenWhenItGoes) {
 TEST_F(EdgeMetricsTest, AClientThatWasTurnedAwayIsCounted) {
   const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}});
   (void)ask_over_tcp(door.at, "ahoy", kTimeoutMs);
-  EXPECT_TRUE(
-      eventually([&] { return value_of("berth_edge_refused_total", R"(protocol="TCP")") == 1; }));
+  EXPECT_TRUE(eventually([&] { return refused(Protocol::tcp, "target") == 1; }));
+}
+
+TEST_F(EdgeMetricsTest, TheBoundIsNamed) {
+  Edge small(
+      {.threads = 1, .fd_budget = 24, .connections_per_listener = 4, .connections_per_client = 2});
+  metrics::Registry registry;
+  const EdgeMetrics metrics(registry, *small.driver);
+  const auto told = [&](const char* name, const char* protocol, const char* reason) {
+    return value_in(registry, fmt::format(R"({}{{lb="{}",protocol="{}",reason="{}"}} )", name,
+                                          to_string(small.lb), protocol, reason));
+  };
+  const auto room = small.open_room("a");
+  std::vector<Client> players;
+  for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
+    const auto door = small.open_door(protocol, {{room}});
+    // The third of an address, then the fifth of the listener.
+    for (const char* ip :
+         {"127.30.0.1", "127.30.0.1", "127.30.0.1", "127.30.0.2", "127.30.0.3", "127.30.0.4"}) {
+      players.push_back(Client::from(ip, protocol, door.at));
+      if (protocol == Protocol::udp)
+        ASSERT_EQ(players.back().ask("x"), "x");
+      else
+        (void)players.back().read_some();
+    }
+  }
+  for (const char* reason : {"client", "listener"}) {
+    EXPECT_EQ(told("berth_edge_refused_total", "TCP", reason), 1) << reason;
+    EXPECT_EQ(told("berth_edge_refused_total", "UDP", reason), 0) << reason;
+    EXPECT_EQ(told("berth_edge_displaced_total", "UDP", reason), 1) << reason;
+  }
+  EXPECT_EQ(value_in(registry, "berth_edge_listening_files "), 2);
+  EXPECT_EQ(value_in(registry, "berth_edge_listening_files_reserved "), 6);
+
+  const auto crowded = small.open_door(Protocol::tcp, {{room}});
+  for (int n = 10; n < 16; ++n) {
+    players.push_back(Client::from(fmt::format("127.30.0.{}", n), Protocol::tcp, crowded.at));
+    (void)players.back().read_some();
+  }
+  EXPECT_GE(told("berth_edge_refused_total", "TCP", "files"), 1);
 }
 
 }  // namespace

@@ -28,6 +28,23 @@ std::size_t ports_of_the_kernel() {
 
 }  // namespace
 
+bool FdBudget::add(const Use& more) {
+  std::uint64_t word = used_.load(std::memory_order_relaxed);
+  Use next{};
+  do {
+    next = unpacked(word);
+    next.listening += more.listening;
+    next.others += more.others;
+    const bool for_others = more.others > 0;
+    const std::size_t kept = for_others ? std::max(next.listening, for_listening_) : next.listening;
+    if (kept + next.others > most_) return false;
+  } while (!used_.compare_exchange_weak(word, std::uint64_t{next.listening} << kShift | next.others,
+                                        std::memory_order_relaxed));
+  return true;
+}
+
+std::size_t default_listening_files(std::size_t fd_budget) { return fd_budget / 4; }
+
 std::size_t default_fd_budget() {
   // What every Linux process has at the least.
   constexpr rlim_t kFallback = 1024;
@@ -39,9 +56,9 @@ std::size_t default_fd_budget() {
   return three_quarters(usable);
 }
 
-std::size_t default_udp_sessions(std::size_t fd_budget) {
+std::size_t default_udp_sessions(std::size_t files) {
   return std::max<std::size_t>(
-      std::min(three_quarters(fd_budget), three_quarters(ports_of_the_kernel())), 1);
+      std::min(three_quarters(files), three_quarters(ports_of_the_kernel())), 1);
 }
 
 }  // namespace berth::edge

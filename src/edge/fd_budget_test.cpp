@@ -30,6 +30,25 @@ TEST(FdBudget, WhoAsksForTooMuchTakesNothingFromOthersMeanwhile) {
   }
 }
 
+TEST(FdBudget, WhatIsKeptForListeningIsNotGivenToOthers) {
+  FdBudget budget(10, 4);
+  EXPECT_FALSE(budget.take(7));
+  EXPECT_TRUE(budget.take(6));
+  EXPECT_FALSE(budget.take());
+  EXPECT_TRUE(budget.take_listening(4));
+  EXPECT_FALSE(budget.take_listening());
+  EXPECT_EQ(budget.used(), 10u);
+  EXPECT_EQ(budget.listening(), 4u);
+  budget.give_back(6);
+  EXPECT_TRUE(budget.take_listening(5)) << "more than is kept, while nobody else has it";
+  EXPECT_TRUE(budget.take());
+  EXPECT_FALSE(budget.take());
+  budget.give_back_listening(9);
+  EXPECT_EQ(budget.used(), 1u);
+  EXPECT_TRUE(budget.take(5)) << "and it is given back";
+  EXPECT_FALSE(budget.take());
+}
+
 TEST(FdBudget, UdpSessionsLeaveFilesForTcpAndPortsForTheMachine) {
   EXPECT_EQ(default_udp_sessions(40), 30u);
   EXPECT_GE(default_udp_sessions(0), 1u);

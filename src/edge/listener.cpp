@@ -1,10 +1,17 @@
 #include "edge/listener.h"
 
+#include <algorithm>
+
 namespace berth::edge {
 
 Tally ListenerCounters::read() const {
   const auto value = [](const std::atomic<std::uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
+  };
+  const auto values = [&](const CountedByReason& counters) {
+    ByReason out{};
+    std::ranges::transform(counters, out.begin(), value);
+    return out;
   };
   return {.connections = value(connections),
           .active = value(active),
@@ -12,7 +19,8 @@ Tally ListenerCounters::read() const {
           .bytes_out = value(bytes_out),
           .datagrams_in = value(datagrams_in),
           .datagrams_out = value(datagrams_out),
-          .refused = value(refused),
+          .refused_by = values(refused_by),
+          .displaced_by = values(displaced_by),
           .dropped = value(dropped),
           .connect_failures = value(connect_failures)};
 }

@@ -9,9 +9,12 @@
 
 #include "base/mutex.h"
 #include "edge/balancer.h"
+#include "edge/seats.h"
 #include "edge/tally.h"
 
 namespace berth::edge {
+
+using CountedByReason = std::array<std::atomic<std::uint64_t>, kReasons.size()>;
 
 // Relaxed: each number is right by itself, two of them may be of slightly different times.
 struct ListenerCounters {
@@ -21,7 +24,8 @@ struct ListenerCounters {
   std::atomic<std::uint64_t> bytes_out{0};     // from targets, handed to clients
   std::atomic<std::uint64_t> datagrams_in{0};  // the same in datagrams
   std::atomic<std::uint64_t> datagrams_out{0};
-  std::atomic<std::uint64_t> refused{0};  // not taken: no target, no file descriptor, dead targets
+  CountedByReason refused_by{};                    // not taken
+  CountedByReason displaced_by{};                  // UDP sessions that made room for others
   std::atomic<std::uint64_t> connect_failures{0};  // TCP targets that a client was to go to
   std::atomic<std::uint64_t> dropped{0};           // datagrams that the next socket did not take
 
@@ -30,6 +34,10 @@ struct ListenerCounters {
 
 inline void count(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
   counter.fetch_add(by, std::memory_order_relaxed);
+}
+
+inline void count(CountedByReason& counters, Reason reason) {
+  count(counters[static_cast<std::size_t>(reason)]);
 }
 
 class Listener {
@@ -58,6 +66,7 @@ class Listener {
   std::vector<BackendPtr> backends() const;
 
   ListenerCounters counters{};
+  SeatCount seats{0};
 
  private:
   const Options options_;

@@ -20,15 +20,28 @@ Result<> check_target(const model::Target& target, std::uint32_t ports) {
 
 }  // namespace
 
+// The ports of a place are disjoint: the first one that ends late enough decides.
+auto ListenerTable::overlapping(const IpBytes& ip, model::Protocol protocol,
+                                const model::PortRange& ports) const -> Places::const_iterator {
+  const auto next = places_.lower_bound({ip, protocol, ports.first});
+  const bool found = next != places_.end() && next->first.ip == ip &&
+                     next->first.protocol == protocol && next->second.first <= ports.last;
+  return found ? next : places_.end();
+}
+
+const ListenerRecord* ListenerTable::at(const IpBytes& ip, model::Protocol protocol,
+                                        const model::PortRange& ports) const {
+  const auto found = overlapping(ip, protocol, ports);
+  return found == places_.end() ? nullptr : found->second.record;
+}
+
 Result<ListenerRecord*> ListenerTable::holder(const model::LoadBalancerRef& lb,
                                               const model::ListenerSpec& spec,
                                               const std::vector<SocketAddress>& vips) {
   for (const SocketAddress& vip : vips) {
     for (const model::PortRange& piece : low_ports_.opened_at(spec.ports)) {
-      const auto next = places_.lower_bound({vip.ip(), spec.protocol, piece.first});
-      if (next == places_.end() || next->first.ip != vip.ip() ||
-          next->first.protocol != spec.protocol || next->second.first > piece.last)
-        continue;
+      const auto next = overlapping(vip.ip(), spec.protocol, piece);
+      if (next == places_.end()) continue;
       ListenerRecord& taken = *next->second.record;
       if (taken.lb == lb && taken.spec.ports == spec.ports && taken.spec.name == spec.name)
         return &taken;
@@ -55,7 +68,33 @@ Result<> ListenerTable::add(ListenerRecord record) {
   return {};
 }
 
-void ListenerTable::remove(const ListenerRecord& record) {
+void ListenerTable::set_targets(ListenerRecord& record,
+                                std::vector<model::WeightedTarget> targets) {
+  const auto address_of = [](const model::WeightedTarget& one) {
+    const Result<SocketAddress> address = SocketAddress::of(one.target);
+    return address ? address->ip() : IpBytes{};
+  };
+  for (const model::WeightedTarget& one : record.spec.targets)
+    by_target_.erase({address_of(one), &record});
+  record.spec.targets = std::move(targets);
+  for (const model::WeightedTarget& one : record.spec.targets)
+    by_target_.insert({address_of(one), &record});
+}
+
+std::vector<ListenerRecord*> ListenerTable::leading_to(
+    const std::vector<SocketAddress>& addresses) const {
+  std::vector<ListenerRecord*> out;
+  for (const SocketAddress& address : addresses) {
+    const IpBytes ip = address.ip();
+    for (auto it = by_target_.lower_bound({ip, nullptr}); it != by_target_.end() && it->first == ip;
+         ++it)
+      out.push_back(it->second);
+  }
+  return out;
+}
+
+void ListenerTable::remove(ListenerRecord& record) {
+  set_targets(record, {});
   for (const SocketAddress& vip : record.vips)
     for (const model::PortRange& piece : low_ports_.opened_at(record.spec.ports))
       places_.erase({vip.ip(), record.spec.protocol, piece.last});
@@ -81,6 +120,13 @@ std::vector<const ListenerRecord*> ListenerTable::of(const model::LoadBalancerRe
 
 std::vector<const ListenerRecord*> ListenerTable::all() const {
   std::vector<const ListenerRecord*> out;
+  for (const auto& [lb, records] : by_lb_)
+    for (const auto& [id, record] : records) out.push_back(record.get());
+  return out;
+}
+
+std::vector<ListenerRecord*> ListenerTable::every() {
+  std::vector<ListenerRecord*> out;
   for (const auto& [lb, records] : by_lb_)
     for (const auto& [id, record] : records) out.push_back(record.get());
   return out;

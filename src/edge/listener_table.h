@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "edge/address_plan.h"
 #include "edge/listener.h"
@@ -32,12 +34,19 @@ class ListenerTable {
                                  const std::vector<SocketAddress>& vips);
   // For a place that is free. `exhausted`: the load balancer is full.
   Result<> add(ListenerRecord record);
-  void remove(const ListenerRecord& record);
+  void remove(ListenerRecord& record);
+  void set_targets(ListenerRecord& record, std::vector<model::WeightedTarget> targets);
 
   // Nothing when the load balancer has no such listener.
   ListenerRecord* find(const model::LoadBalancerRef& lb, const std::string& id);
   std::vector<const ListenerRecord*> of(const model::LoadBalancerRef& lb) const;
   std::vector<const ListenerRecord*> all() const;
+  std::vector<ListenerRecord*> every();
+  // One that has one of these ports, as they are opened; nothing when nobody does.
+  const ListenerRecord* at(const IpBytes& ip, model::Protocol protocol,
+                           const model::PortRange& ports) const;
+  // Those with a target on one of these addresses.
+  std::vector<ListenerRecord*> leading_to(const std::vector<SocketAddress>& addresses) const;
 
  private:
   // Where sockets are opened; ordered so that neighbours are neighbours.
@@ -52,10 +61,15 @@ class ListenerTable {
     ListenerRecord* record = nullptr;
   };
 
+  using Places = std::map<Place, Holding>;
+  Places::const_iterator overlapping(const IpBytes& ip, model::Protocol protocol,
+                                     const model::PortRange& ports) const;
+
   const LowPorts low_ports_;
   const std::uint32_t quota_;
   std::map<model::LoadBalancerRef, std::map<std::string, std::unique_ptr<ListenerRecord>>> by_lb_;
-  std::map<Place, Holding> places_;
+  Places places_;
+  std::set<std::pair<IpBytes, ListenerRecord*>> by_target_;  // by the addresses of its targets
 };
 
 // `invalid`: no such ports.

@@ -20,6 +20,7 @@ constexpr int kLastReads = 16;
 Relay::Relay(const Home& home, Accepted accepted, std::vector<BackendPtr> tried)
     : home_(home),
       listener_(std::move(accepted.listener)),
+      seat_(std::move(accepted.seat)),
       from_(accepted.from),
       nth_(accepted.nth),
       tried_(std::move(tried)),

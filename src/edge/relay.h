@@ -27,13 +27,14 @@ struct alignas(4096) CopyBuffer {
   std::array<char, kCopyBuffer> bytes;
 };
 
-// A client that waits for its target. Holds the two file descriptors of its connection in the
-// budget; whoever has it gives them back.
+// A client that waits for its target, on its seat. Holds the two file descriptors of its connection
+// in the budget; whoever has it gives them back.
 struct Accepted {
   ListenerPtr listener;
   model::Port nth = 0;  // of the listener's ports
   Fd client;
   IpBytes from{};
+  Seat seat{};
 };
 
 // A connection to a target that is under way.
@@ -118,6 +119,7 @@ class Relay final : public BackendUser, public ListHook<Relay>, public ListHook<
 
   const Home home_;
   const ListenerPtr listener_;
+  const Seat seat_;
   const IpBytes from_;
   const model::Port nth_;
   BackendLease backend_;

@@ -1,6 +1,7 @@
 #include "edge/socket.h"
 
 #include <arpa/inet.h>
+#include <ifaddrs.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -49,6 +50,14 @@ Result<Fd> open_socket(const SocketAddress& at, int type) {
   return fd;
 }
 
+// On an address of this machine the kernel may give a socket the very port that it is to reach, if
+// nobody listens there; it is then connected to itself.
+bool is_at(const Fd& fd, const SocketAddress& address) {
+  SocketAddress own;
+  socklen_t length = SocketAddress::kRoom;
+  return ::getsockname(fd.get(), own.room(), &length) == 0 && own == address;
+}
+
 template <Result<Fd> (*open)(const SocketAddress&)>
 Result<Fd> with_address(const model::Target& target) {
   const Result<SocketAddress> address = SocketAddress::of(target);
@@ -71,6 +80,11 @@ std::uint64_t stable_hash(std::string_view bytes) {
 }
 std::uint64_t stable_hash(const IpBytes& ip) {
   return hash_bytes(kHashBegin, ip.data(), ip.size());
+}
+
+bool is_ipv4(const IpBytes& ip) {
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(kMapped.begin(), kMapped.end(), ip.begin());
 }
 
 Result<SocketAddress> SocketAddress::of(const model::Target& target) {
@@ -146,6 +160,9 @@ Result<Fd> connect_tcp(const SocketAddress& to) {
   set_option(*fd, SOL_SOCKET, SO_REUSEADDR, 1);
   if (::connect(fd->get(), to.get(), to.length()) != 0 && errno != EINPROGRESS)
     return system_error(to, "cannot connect to", errno);
+  if (is_at(*fd, to))
+    return fail(Code::unavailable, "cannot connect to {}: nobody is there, it would meet itself",
+                model::to_string(to.to_target()));
   return fd;
 }
 
@@ -196,6 +213,22 @@ int pending_error(const Fd& fd) {
 void close_with_reset(const Fd& fd) {
   const linger now{.l_onoff = 1, .l_linger = 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+bool is_address_of_machine(const IpBytes& ip) {
+  ifaddrs* first = nullptr;
+  if (::getifaddrs(&first) != 0) return true;  // rather one too many than one too few
+  bool found = false;
+  for (const ifaddrs* one = first; one != nullptr && !found; one = one->ifa_next) {
+    const int family = one->ifa_addr == nullptr ? AF_UNSPEC : one->ifa_addr->sa_family;
+    if (family != AF_INET && family != AF_INET6) continue;
+    SocketAddress own;
+    std::memcpy(own.room(), one->ifa_addr,
+                family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+    found = own.ip() == ip;
+  }
+  ::freeifaddrs(first);
+  return found;
 }
 
 bool would_block(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }

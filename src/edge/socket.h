@@ -17,6 +17,8 @@ namespace berth::edge {
 // An IPv6 address, or an IPv4 address mapped into IPv6: one form for keys and hashes.
 using IpBytes = std::array<std::uint8_t, 16>;
 
+bool is_ipv4(const IpBytes& ip);
+
 // An IP address and a port as the kernel takes them. A plain value.
 class SocketAddress {
  public:
@@ -77,6 +79,8 @@ std::string peer_of(const Fd& fd);
 int pending_error(const Fd& fd);
 // Makes the close of this socket a reset, so that the peer learns that the stream did not end well.
 void close_with_reset(const Fd& fd);
+// One of this machine's interfaces has it.
+bool is_address_of_machine(const IpBytes& ip);
 // The call would have to wait, or was interrupted: not an error of the socket.
 bool would_block(int error);
 

@@ -28,7 +28,7 @@ class TcpProxy::Acceptor final : public Watcher, public ListHook<Acceptor> {
       : proxy(its_proxy), listener(std::move(its_listener)), fd(std::move(socket)), nth(its_nth) {}
   ~Acceptor() {
     proxy.loop_.forget(fd.get());
-    proxy.budget_.give_back();
+    proxy.budget_.give_back_listening();
   }
   void on_events(std::uint32_t) override { proxy.accept_from(*this); }
 
@@ -36,11 +36,13 @@ class TcpProxy::Acceptor final : public Watcher, public ListHook<Acceptor> {
   const ListenerPtr listener;
   const Fd fd;
   const model::Port nth;
+  bool watched = false;
 };
 
-TcpProxy::TcpProxy(EventLoop& loop, FdBudget& budget, Options options)
+TcpProxy::TcpProxy(EventLoop& loop, FdBudget& budget, Seats& seats, Options options)
     : loop_(loop),
       budget_(budget),
+      seats_(seats),
       options_(std::move(options)),
       buffer_(std::make_unique_for_overwrite<CopyBuffer>()),
       spare_(open_spare()) {}
@@ -52,7 +54,7 @@ TcpProxy::~TcpProxy() {
 void TcpProxy::open(ListenerPtr listener, Fd socket, model::Port nth) {
   const Listener* key = listener.get();
   auto acceptor = std::make_unique<Acceptor>(*this, std::move(listener), std::move(socket), nth);
-  loop_.watch(acceptor->fd.get(), EventLoop::kReadable, *acceptor);
+  listen_on(*acceptor);
   acceptors_.emplace(key, std::move(acceptor));
 }
 
@@ -68,17 +70,23 @@ void TcpProxy::accept_from(Acceptor& acceptor) {
       if (!shed_one(acceptor)) leave_alone(acceptor);
       return;
     }
-    if (!budget_.take(kFdsPerConnection)) {
-      refuse(client, *acceptor.listener);
+    auto seat = seats_.take(acceptor.listener->seats, peer.ip());
+    if (!seat) {
+      refuse(client, *acceptor.listener, reason_of(seat.error()));
       continue;
     }
-    options_.place({acceptor.listener, acceptor.nth, std::move(client), peer.ip()});
+    if (!budget_.take(kFdsPerConnection)) {
+      refuse(client, *acceptor.listener, Reason::files);
+      continue;
+    }
+    options_.place(
+        {acceptor.listener, acceptor.nth, std::move(client), peer.ip(), std::move(*seat)});
   }
 }
 
-void TcpProxy::refuse(const Fd& client, Listener& listener) {
+void TcpProxy::refuse(const Fd& client, Listener& listener, Reason reason) {
   close_with_reset(client);
-  count(listener.counters.refused);
+  count(listener.counters.refused_by, reason);
 }
 
 // The process is out of file descriptors in spite of the budget. A client that stays in the queue
@@ -87,7 +95,7 @@ bool TcpProxy::shed_one(Acceptor& acceptor) {
   spare_.close();
   bool shed = false;
   if (const Fd client = accept_tcp(acceptor.fd); client.valid()) {
-    refuse(client, *acceptor.listener);
+    refuse(client, *acceptor.listener, Reason::files);
     shed = true;
   }
   spare_ = open_spare();  // none, if somebody else was quicker: tried again next time
@@ -95,48 +103,59 @@ bool TcpProxy::shed_one(Acceptor& acceptor) {
 }
 
 void TcpProxy::leave_alone(Acceptor& acceptor) {
-  loop_.change(acceptor.fd.get(), 0);
+  if (acceptor.watched) loop_.change(acceptor.fd.get(), 0);
   if (left_alone_.empty()) loop_.after(kAcceptPause, [this] { listen_again(); });
   left_alone_.push_back(acceptor);
 }
 
 void TcpProxy::listen_again() {
+  std::vector<Acceptor*> all;
   left_alone_.for_each([&](Acceptor& acceptor) {
     acceptor.unlink();
-    loop_.change(acceptor.fd.get(), EventLoop::kReadable);
+    all.push_back(&acceptor);
   });
+  for (Acceptor* const acceptor : all) listen_on(*acceptor);
+}
+
+// Where the kernel watches no more sockets, it may do so later.
+void TcpProxy::listen_on(Acceptor& acceptor) {
+  if (acceptor.watched)
+    loop_.change(acceptor.fd.get(), EventLoop::kReadable);
+  else
+    acceptor.watched = loop_.watch(acceptor.fd.get(), EventLoop::kReadable, acceptor);
+  if (!acceptor.watched) leave_alone(acceptor);
 }
 
 void TcpProxy::carry(Accepted accepted) {
-  const auto turn_away = [&] {
-    refuse(accepted.client, *accepted.listener);
-    budget_.give_back(kFdsPerConnection);
-    options_.on_end();
-  };
   std::vector<BackendPtr> tried;
-  std::optional<Attempt> first =
+  std::expected<Attempt, Reason> first =
       next_attempt(*accepted.listener, accepted.from, accepted.nth, tried);
-  if (!first) return turn_away();
+  if (!first) {
+    refuse(accepted.client, *accepted.listener, first.error());
+    budget_.give_back(kFdsPerConnection);
+    return options_.on_end();
+  }
   auto* relay =
       new Relay({loop_, *this, buffer_->bytes, pipe_}, std::move(accepted), std::move(tried));
   relays_.push_back(*relay);
   connect(*relay, std::move(*first));
 }
 
-std::optional<Attempt> TcpProxy::next_attempt(Listener& listener, const IpBytes& from,
-                                              model::Port nth, std::vector<BackendPtr>& tried) {
+std::expected<Attempt, Reason> TcpProxy::next_attempt(Listener& listener, const IpBytes& from,
+                                                      model::Port nth,
+                                                      std::vector<BackendPtr>& tried) {
   while (tried.size() < kMaxTargetsTried) {
     BackendLease backend = listener.choose(from, loop_.now(), tried);
-    if (!backend) return std::nullopt;
+    if (!backend) break;
     const auto port = static_cast<model::Port>(backend->target.port + nth);
     Result<Fd> fd = connect_tcp(backend->address.with_port(port));
     if (fd) return Attempt{std::move(backend), std::move(*fd)};
     // We have no file descriptor left: no other target would help.
-    if (fd.error().code == Code::exhausted) return std::nullopt;
+    if (fd.error().code == Code::exhausted) return std::unexpected(Reason::files);
     count(listener.counters.connect_failures);
     tried.push_back(backend.shared());
   }
-  return std::nullopt;
+  return std::unexpected(Reason::target);
 }
 
 void TcpProxy::connect(Relay& relay, Attempt attempt) {
@@ -151,9 +170,9 @@ void TcpProxy::connect(Relay& relay, Attempt attempt) {
 
 void TcpProxy::on_target_lost(Relay& relay) {
   std::vector<BackendPtr> tried = relay.all_tried();
-  if (auto next = next_attempt(relay.listener(), relay.from(), relay.nth(), tried))
-    return connect(relay, std::move(*next));
-  count(relay.listener().counters.refused);
+  auto next = next_attempt(relay.listener(), relay.from(), relay.nth(), tried);
+  if (next) return connect(relay, std::move(*next));
+  count(relay.listener().counters.refused_by, next.error());
   relay.abort();
 }
 

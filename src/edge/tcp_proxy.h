@@ -5,8 +5,8 @@
 // whole.
 #pragma once
 
+#include <expected>
 #include <functional>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,7 +27,7 @@ class TcpProxy final : private Relay::Owner {
     std::function<void(Accepted)> place{};  // hands a connection to a worker, perhaps this one
     std::function<void()> on_end{};         // a connection that was carried here has ended
   };
-  TcpProxy(EventLoop& loop, FdBudget& budget, Options options);
+  TcpProxy(EventLoop& loop, FdBudget& budget, Seats& seats, Options options);
   ~TcpProxy();
 
   // The socket holds its place in the budget.
@@ -40,14 +40,15 @@ class TcpProxy final : private Relay::Owner {
   class Acceptor;
 
   void accept_from(Acceptor& acceptor);
-  void refuse(const Fd& client, Listener& listener);
+  static void refuse(const Fd& client, Listener& listener, Reason reason);
   // False: not even that can be done.
   bool shed_one(Acceptor& acceptor);
   void leave_alone(Acceptor& acceptor);
   void listen_again();
-  // Nothing: there is no target, or none that was not tried.
-  std::optional<Attempt> next_attempt(Listener& listener, const IpBytes& from, model::Port nth,
-                                      std::vector<BackendPtr>& tried);
+  void listen_on(Acceptor& acceptor);
+  // `target`: there is none, or none that was not tried.
+  std::expected<Attempt, Reason> next_attempt(Listener& listener, const IpBytes& from,
+                                              model::Port nth, std::vector<BackendPtr>& tried);
   void connect(Relay& relay, Attempt attempt);
   void leave_silent_targets();
   void on_target_lost(Relay& relay) override;
@@ -55,13 +56,14 @@ class TcpProxy final : private Relay::Owner {
 
   EventLoop& loop_;
   FdBudget& budget_;
+  Seats& seats_;
   const Options options_;
   const std::unique_ptr<CopyBuffer> buffer_;
   SplicePipe pipe_;
   Fd spare_;  // given up for a moment to turn a client away when the process has no other
   std::unordered_multimap<const Listener*, std::unique_ptr<Acceptor>> acceptors_;
-  IntrusiveList<Acceptor, Acceptor> left_alone_;     // for a moment: nobody can be accepted
-  IntrusiveList<Relay, Relay> relays_;               // owned
+  IntrusiveList<Acceptor, Acceptor> left_alone_;  // for a moment: nobody can be accepted, or seen
+  IntrusiveList<Relay, Relay> relays_;            // owned
   IntrusiveList<Relay, ConnectingList> connecting_;  // longest first
   bool watching_silence_ = false;
 };

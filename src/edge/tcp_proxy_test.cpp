@@ -147,7 +147,7 @@ TEST_F(TcpProxyTest, ADeadTargetResetsItsPlayerAndCounts) {
   const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}});
   const auto heard = ask_over_tcp(door.at, "ahoy", kTimeoutMs);
   EXPECT_FALSE(heard && !heard->empty());
-  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused == 1; }));
+  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused() == 1; }));
 }
 
 TEST_F(TcpProxyTest, NewConnectionsAreSpreadByWeight) {
@@ -253,7 +253,7 @@ TEST_F(TcpProxyTest, ConnectionsPastTheBudgetAreResetAndCounted) {
   Client fourth = Client::tcp(door.at);
   EXPECT_EQ(fourth.read_some(), "");
   EXPECT_EQ(fourth.error, ECONNRESET);
-  EXPECT_EQ(small.seen(door.id).refused, 1u);
+  EXPECT_EQ(small.seen(door.id).refused(), 1u);
   players.clear();
   ASSERT_TRUE(eventually([&] { return small.driver->snapshot().fds_used == 1; }));
   EXPECT_EQ(Client::tcp(door.at).read(1), "a");

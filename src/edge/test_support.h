@@ -76,6 +76,17 @@ class Client {
     return client;
   }
   static Client udp(const model::Target& to) { return Client(connect_udp(to).value()); }
+  // From an address of its own, as another player's machine has.
+  static Client from(const std::string& ip, model::Protocol protocol, const model::Target& to) {
+    const int type = protocol == model::Protocol::tcp ? SOCK_STREAM : SOCK_DGRAM;
+    const SocketAddress own = SocketAddress::of({ip, 0}).value();
+    const SocketAddress there = SocketAddress::of(to).value();
+    Client client(Fd(::socket(own.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
+    (void)::bind(client.fd(), own.get(), own.length());
+    (void)::connect(client.fd(), there.get(), there.length());
+    (void)client.wait(POLLOUT);
+    return client;
+  }
 
   int fd() const { return fd_.get(); }
   bool connected() const { return pending_error(fd_) == 0; }
@@ -136,6 +147,11 @@ class Hand {
     pollfd wanted{.fd = listener_.get(), .events = POLLIN, .revents = 0};
     (void)::poll(&wanted, 1, kTimeoutMs);
     return Client(accept_tcp(listener_));
+  }
+  // Somebody has come and was not accepted yet.
+  bool waits() const {
+    pollfd wanted{.fd = listener_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, 0) > 0;
   }
 
  private:
@@ -218,7 +234,11 @@ inline std::map<std::string, int> spread(const model::Target& at, int connection
 // A driver, and rooms on loopback addresses that nothing else uses.
 class Edge {
  public:
-  explicit Edge(EdgeOptions options = {}) : driver(EdgeDriver::start(std::move(options)).value()) {}
+  explicit Edge(EdgeOptions options = {}) : driver(start(std::move(options))) {}
+  static std::unique_ptr<EdgeDriver> start(EdgeOptions options) {
+    options.loopback_targets = true;
+    return EdgeDriver::start(std::move(options)).value();
+  }
 
   // Ports outside of what the system hands out by itself; after the last one the first again, whose
   // test has ended by then.

@@ -15,6 +15,10 @@ constexpr std::size_t kBatch = DatagramWriter::kMost;
 struct alignas(64) Slot {
   std::array<char, (64u << 10) + 192> bytes;
 };
+// Sessions among which the one that makes room is chosen.
+constexpr int kLookedAt = 8;
+// How long sockets are left alone that the kernel did not watch.
+constexpr Duration kListenPause = std::chrono::milliseconds{100};
 // Batches of one socket before the others have their turn.
 constexpr int kBatchesPerRound = 4;
 
@@ -64,7 +68,7 @@ class UdpProxy::Port final : public Watcher {
       : proxy(its_proxy), listener(std::move(its_listener)), fd(std::move(socket)), nth(its_nth) {}
   ~Port() {
     proxy.loop_.forget(fd.get());
-    proxy.budget_.give_back();
+    proxy.budget_.give_back_listening();
   }
   void on_events(std::uint32_t) override { proxy.receive_from_clients(*this); }
 
@@ -72,16 +76,22 @@ class UdpProxy::Port final : public Watcher {
   const ListenerPtr listener;
   const Fd fd;
   const model::Port nth;
+  bool watched = false;
   IntrusiveList<Session, PortSessions> sessions{};
 };
 
 class UdpProxy::Session final : public Watcher,
                                 public BackendUser,
                                 public ListHook<Session>,
-                                public ListHook<PortSessions> {
+                                public ListHook<PortSessions>,
+                                public ListHook<OfClient> {
  public:
-  Session(Port& its_port, const SocketAddress& whose, BackendLease chosen, Fd socket)
-      : port(its_port), client(whose), backend(std::move(chosen)), fd(std::move(socket)) {
+  Session(Port& its_port, const SocketAddress& whose, BackendLease chosen, Fd socket, Seat taken)
+      : port(its_port),
+        client(whose),
+        backend(std::move(chosen)),
+        fd(std::move(socket)),
+        seat(std::move(taken)) {
     port.sessions.push_back(*this);
     count(port.listener->counters.connections);
     count(port.listener->counters.active);
@@ -98,6 +108,7 @@ class UdpProxy::Session final : public Watcher,
   const SocketAddress client;
   const BackendLease backend;
   const Fd fd;
+  const Seat seat;
   Instant last{};
 };
 
@@ -106,10 +117,12 @@ std::size_t UdpProxy::HashKey::operator()(const SessionKey& key) const {
          reinterpret_cast<std::uintptr_t>(key.port);
 }
 
-UdpProxy::UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Options options)
+UdpProxy::UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Seats& seats,
+                   Options options)
     : loop_(loop),
       budget_(budget),
       quota_(quota),
+      seats_(seats),
       options_(std::move(options)),
       in_(std::make_unique<Batch>()),
       out_(std::make_unique<Batch>()) {}
@@ -121,8 +134,25 @@ UdpProxy::~UdpProxy() {
 void UdpProxy::open(ListenerPtr listener, Fd socket, model::Port nth) {
   const Listener* key = listener.get();
   auto port = std::make_unique<Port>(*this, std::move(listener), std::move(socket), nth);
-  loop_.watch(port->fd.get(), EventLoop::kReadable, *port);
+  Port& opened = *port;
   ports_.emplace(key, std::move(port));
+  if (!listen_on(opened)) listen_again_later();
+}
+
+bool UdpProxy::listen_on(Port& port) {
+  if (!port.watched) port.watched = loop_.watch(port.fd.get(), EventLoop::kReadable, port);
+  return port.watched;
+}
+
+// The kernel watches no more sockets; it may do so later.
+void UdpProxy::listen_again_later() {
+  if (std::exchange(listening_again_, true)) return;
+  loop_.after(kListenPause, [this] {
+    listening_again_ = false;
+    bool all = true;
+    for (const auto& [listener, port] : ports_) all = listen_on(*port) && all;
+    if (!all) listen_again_later();
+  });
 }
 
 void UdpProxy::close(const Listener& listener) {
@@ -182,22 +212,27 @@ UdpProxy::Session* UdpProxy::session_of(Port& port, const SocketAddress& client)
 UdpProxy::Session* UdpProxy::begin_session(Port& port, const SocketAddress& client,
                                            std::span<const BackendPtr> left) {
   Listener& listener = *port.listener;
-  const auto refuse = [&]() -> Session* {
-    count(listener.counters.refused);
+  const auto refuse = [&](Reason reason) -> Session* {
+    count(listener.counters.refused_by, reason);
     return nullptr;
   };
   BackendLease backend = listener.choose(client.ip(), loop_.now(), left);
-  if (!backend || !make_room()) return refuse();
+  if (!backend) return refuse(Reason::target);
+  auto seat = take_seat(port, client);
+  if (!seat) return refuse(reason_of(seat.error()));
+  if (!make_room()) return refuse(Reason::files);
   const auto to = static_cast<model::Port>(backend->target.port + port.nth);
   Result<Fd> fd = connect(backend->address.with_port(to));
   if (!fd) {
     give_room_back();
-    return refuse();
+    return refuse(fd.error().code == Code::exhausted ? Reason::files : Reason::target);
   }
   Backend& chosen = *backend;
-  auto session = std::make_unique<Session>(port, client, std::move(backend), std::move(*fd));
+  auto session =
+      std::make_unique<Session>(port, client, std::move(backend), std::move(*fd), std::move(*seat));
   Session* const raw = session.get();
-  if (!loop_.watch(raw->fd.get(), EventLoop::kReadable, *raw)) return refuse();
+  if (!loop_.watch(raw->fd.get(), EventLoop::kReadable, *raw)) return refuse(Reason::files);
+  by_client_[client_of(client.ip())].push_back(*raw);
   chosen.users[options_.worker].push_back(*raw);
   // Once, however often the last session ends and the next one begins.
   if (!std::exchange(expiring_, true)) loop_.after(options_.idle / 4, [this] { expire(); });
@@ -220,7 +255,7 @@ Result<Fd> UdpProxy::connect(const SocketAddress& to) {
   Result<Fd> fd = connect_udp(to);
   // The process is out of file descriptors or ports in spite of the budget.
   if (fd || fd.error().code != Code::exhausted || ages_.empty()) return fd;
-  end_session(ages_.front());
+  displace(ages_.front(), Reason::files);
   return connect_udp(to);
 }
 
@@ -229,18 +264,63 @@ Result<Fd> UdpProxy::connect(const SocketAddress& to) {
 bool UdpProxy::make_room() {
   if (!budget_.take()) {
     if (ages_.empty()) {
-      options_.shed_elsewhere();  // in time for the client's next datagram
+      options_.shed_elsewhere({});  // in time for the client's next datagram
       return false;
     }
-    end_session(ages_.front());
+    displace(ages_.front(), Reason::files);
     if (!budget_.take()) return false;
   }
   if (quota_.begin()) return true;
   if (sessions_.size() >= quota_.share())
-    end_session(ages_.front());
+    displace(ages_.front(), Reason::files);
   else
-    options_.shed_elsewhere();
+    options_.shed_elsewhere({});
   return true;
+}
+
+// A listener's or a client's own sessions make room for its next one: to refuse it would let
+// anybody who forges a player's address keep that player out.
+std::expected<Seat, Bound> UdpProxy::take_seat(Port& port, const SocketAddress& client) {
+  auto seat = seats_.take(port.listener->seats, client.ip());
+  if (seat) return seat;
+  const Crowded crowded = seat.error() == Bound::client ? Crowded{.client = client_of(client.ip())}
+                                                        : Crowded{.listener = port.listener};
+  Session* const stale = stale_session(crowded);
+  if (stale == nullptr) {
+    options_.shed_elsewhere(crowded);  // in time for the client's next datagram
+    return seat;
+  }
+  displace(*stale, reason_of(seat.error()));
+  return seats_.take(port.listener->seats, client.ip());
+}
+
+UdpProxy::Session* UdpProxy::stale_session(const Crowded& crowded) {
+  Session* out = nullptr;
+  // No list but one follows every datagram, so this looks at some, and at others the next time.
+  const auto look_at_some = [&](auto& list) {
+    const Session* first = nullptr;
+    for (int i = 0; i < kLookedAt && !list.empty() && &list.front() != first; ++i) {
+      Session& next = list.front();
+      if (first == nullptr) first = &next;
+      list.push_back(next);
+      if (out == nullptr || next.last < out->last) out = &next;
+    }
+  };
+  if (crowded.client) {
+    if (const auto its = by_client_.find(*crowded.client); its != by_client_.end())
+      look_at_some(its->second);
+  } else if (crowded.listener) {
+    const auto [first, last] = ports_.equal_range(crowded.listener.get());
+    for (auto port = first; port != last; ++port) look_at_some(port->second->sessions);
+  } else if (!ages_.empty()) {
+    out = &ages_.front();
+  }
+  return out;
+}
+
+void UdpProxy::displace(Session& session, Reason reason) {
+  count(session.port.listener->counters.displaced_by, reason);
+  end_session(session);
 }
 
 void UdpProxy::give_room_back() {
@@ -248,15 +328,23 @@ void UdpProxy::give_room_back() {
   quota_.end();
 }
 
-void UdpProxy::shed() {
-  if (sessions_.size() > quota_.share()) end_session(ages_.front());
+void UdpProxy::shed(const Crowded& crowded) {
+  const bool anybody = !crowded.client && !crowded.listener;
+  if (anybody && sessions_.size() <= quota_.share()) return;
+  Session* const stale = stale_session(crowded);
+  if (stale == nullptr) return;
+  displace(*stale, crowded.client     ? Reason::client
+                   : crowded.listener ? Reason::listener
+                                      : Reason::files);
 }
 
 void UdpProxy::end_session(Session& session) {
   std::replace(in_->sessions.begin(),
                in_->sessions.begin() + static_cast<std::ptrdiff_t>(in_->used), &session,
                static_cast<Session*>(nullptr));
+  const auto others = by_client_.find(client_of(session.client.ip()));
   sessions_.erase({&session.port, session.client});
+  if (others != by_client_.end() && others->second.empty()) by_client_.erase(others);
   size_.store(sessions_.size(), std::memory_order_relaxed);
 }
 

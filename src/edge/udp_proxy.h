@@ -5,13 +5,17 @@
 // A session has a socket of its own, so the target sees clients apart, and hears from its target
 // alone. It ends when nobody spoke for `idle`, when its target is removed, and when the target's
 // port is closed (ICMP says so): the client goes on with another target, if there is one. When the
-// quota, the budget or the process has no room, the session that was silent for longest makes it.
+// quota, the budget or the process has no room, the session that was silent for longest makes it;
+// when a listener or a client address has all that it may have, one of its own does.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
+#include <expected>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "edge/datagram_writer.h"
@@ -39,15 +43,21 @@ class SessionQuota {
   std::atomic<std::size_t> used_{0};
 };
 
+// Who is to make room. What is not said is anybody's.
+struct Crowded {
+  ListenerPtr listener{};
+  std::optional<IpBytes> client{};  // as `client_of` says it
+};
+
 class UdpProxy {
  public:
   struct Options {
     std::size_t worker = 0;
     Duration idle = std::chrono::seconds{60};
-    // Asks a worker that has more than its share of sessions to end one.
-    std::function<void()> shed_elsewhere{};
+    // Asks other workers to end such a session; of anybody's, one that has more than its share.
+    std::function<void(const Crowded&)> shed_elsewhere{};
   };
-  UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Options options);
+  UdpProxy(EventLoop& loop, FdBudget& budget, SessionQuota& quota, Seats& seats, Options options);
   ~UdpProxy();
 
   // The socket holds its place in the budget.
@@ -55,7 +65,7 @@ class UdpProxy {
   // Its sockets and what is left of its sessions.
   void close(const Listener& listener);
   // Another worker has taken one of its share, and there are too many now.
-  void shed();
+  void shed(const Crowded& crowded);
   // For any thread.
   std::size_t sessions() const { return size_.load(std::memory_order_relaxed); }
 
@@ -63,6 +73,8 @@ class UdpProxy {
   class Port;
   class Session;
   struct Batch;
+  struct OfClient;  // names a list: sessions of one client address
+  using ClientSessions = IntrusiveList<Session, OfClient>;
   struct SessionKey {
     const Port* port = nullptr;
     SocketAddress client{};
@@ -72,6 +84,8 @@ class UdpProxy {
     std::size_t operator()(const SessionKey& key) const;
   };
 
+  bool listen_on(Port& port);
+  void listen_again_later();
   void receive_from_clients(Port& port);
   void send_to_targets(Port& port, std::size_t received);
   void receive_from_target(Session& session);
@@ -84,6 +98,10 @@ class UdpProxy {
   // Where there is no room, an old session makes it.
   Result<Fd> connect(const SocketAddress& to);
   bool make_room();
+  std::expected<Seat, Bound> take_seat(Port& port, const SocketAddress& client);
+  // One that was silent for long; nothing when this worker has none.
+  Session* stale_session(const Crowded& crowded);
+  void displace(Session& session, Reason reason);
   void give_room_back();
   void end_session(Session& session);
   void touch(Session& session);
@@ -92,6 +110,7 @@ class UdpProxy {
   EventLoop& loop_;
   FdBudget& budget_;
   SessionQuota& quota_;
+  Seats& seats_;
   const Options options_;
   const std::unique_ptr<Batch> in_;   // from clients
   const std::unique_ptr<Batch> out_;  // to clients, all through the socket of `out_port_`
@@ -99,8 +118,10 @@ class UdpProxy {
   DatagramWriter writer_;
   std::unordered_multimap<const Listener*, std::unique_ptr<Port>> ports_;
   std::unordered_map<SessionKey, std::unique_ptr<Session>, HashKey> sessions_;
+  std::map<IpBytes, ClientSessions> by_client_;
   IntrusiveList<Session, Session> ages_;  // silent for longest first
   std::atomic<std::size_t> size_{0};      // of `sessions_`
+  bool listening_again_ = false;          // a look at sockets that are not watched is to come
   bool expiring_ = false;                 // a look at the oldest is to come
 };
 

@@ -148,7 +148,7 @@ TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
   ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second, 0}}}));
   Client late = Client::udp(door.at);
   ASSERT_TRUE(late.send("who"));
-  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused == 1; }));
+  EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused() == 1; }));
   EXPECT_EQ(ask(player), before) << "all are drained: who talks goes on";
 }
 

@@ -170,8 +170,8 @@ class Playground::Impl {
   }
 
   Result<> start_controller() {
-    Result<std::unique_ptr<edge::EdgeDriver>> edge =
-        edge::EdgeDriver::start({.addresses = own_addresses(), .low_ports = options_.low_ports});
+    Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start(
+        {.addresses = own_addresses(), .low_ports = options_.low_ports, .loopback_targets = true});
     if (!edge) return pass(edge);
     edge_ = std::move(*edge);
     config_.identity = "playground";
@@ -205,6 +205,8 @@ class Playground::Impl {
     return app::serve(app, config, context, [this](const app::Endpoints& endpoints) {
       config_.webhook_port = port_of(endpoints.webhooks);
       config_.ops_port = port_of(endpoints.ops);
+      edge_->set_own_endpoints(edge::own_endpoints(
+          {.api_server = cluster_->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops}));
       const MutexLock lock(mu_);
       ops_url_ = endpoints.ops;
     });

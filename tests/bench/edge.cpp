@@ -189,8 +189,9 @@ Result<> serve_edge(const std::string& protocol, int port) {
   ThreadTasks tasks;
   const Context context{.tasks = tasks};
   const model::LoadBalancerRef lb{.id = "bench"};
-  auto driver = edge::EdgeDriver::start(
-      {.addresses = edge::fixed_plan({{lb.id, {"127.0.0.1"}}}), .threads = kThreads});
+  auto driver = edge::EdgeDriver::start({.addresses = edge::fixed_plan({{lb.id, {"127.0.0.1"}}}),
+                                         .threads = kThreads,
+                                         .loopback_targets = true});
   if (!driver) return pass(driver);
   const auto at = static_cast<model::Port>(port);
   const model::ListenerSpec spec{

@@ -97,7 +97,8 @@ Result<> remove_rooms(House& house, const std::string& prefix, int count) {
 
 Result<std::vector<Line>> ready_one(Environment& environment) {
   constexpr int kRounds = 30;
-  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start();
+  Result<std::unique_ptr<edge::EdgeDriver>> edge =
+      edge::EdgeDriver::start({.loopback_targets = true});
   if (!edge) return pass(edge);
   Result<std::unique_ptr<House>> house = embedded_house(environment, **edge);
   if (!house) return pass(house);

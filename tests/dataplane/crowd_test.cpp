@@ -32,6 +32,9 @@ struct Meeting {
 Meeting meet(Protocol protocol, std::size_t players) {
   Edge edge({.threads = 2,
              .fd_budget = file_descriptors() - kOtherFds,
+             .listening_files = 1,
+             .connections_per_listener = players,
+             .connections_per_client = players,
              .udp_idle = std::chrono::minutes{10}});
   const model::Target room{Edge::room_ip(), Edge::fresh_port()};
   const auto door = edge.open_door(protocol, {{room}});
@@ -53,7 +56,7 @@ TEST(Crowd, EveryTcpPlayerHearsItsOwnWords) {
               static_cast<std::size_t>(meeting.seen.connections));
   EXPECT_EQ(meeting.heard, 2 * players);
   EXPECT_EQ(meeting.seen.connections, players);
-  EXPECT_EQ(meeting.seen.refused, 0u);
+  EXPECT_EQ(meeting.seen.refused(), 0u);
   EXPECT_EQ(meeting.seen.bytes_in, meeting.seen.bytes_out);
 }
 
@@ -68,7 +71,7 @@ TEST(Crowd, EveryUdpPlayerHearsItsOwnWords) {
 
 TEST(Crowd, PastTheBudgetPlayersAreTurnedAwayAndTheOthersPlayOn) {
   constexpr std::size_t kPlaces = 200;
-  Edge edge({.threads = 2, .fd_budget = 2 * kPlaces + 1});
+  Edge edge({.threads = 2, .fd_budget = 2 * kPlaces + 1, .listening_files = 1});
   const auto door = edge.open_door(Protocol::tcp, {{edge.open_room()}});
   std::vector<Client> players;
   for (std::size_t i = 0; i < 2 * kPlaces; ++i) players.push_back(Client::tcp(door.at));
@@ -78,7 +81,7 @@ TEST(Crowd, PastTheBudgetPlayersAreTurnedAwayAndTheOthersPlayOn) {
     playing += players[i].ask(words) == words ? 1 : 0;
   }
   EXPECT_EQ(playing, kPlaces);
-  EXPECT_EQ(edge.seen(door.id).refused, kPlaces);
+  EXPECT_EQ(edge.seen(door.id).refused(), kPlaces);
 }
 
 }  // namespace

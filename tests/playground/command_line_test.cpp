@@ -1,8 +1,13 @@
 // The command line as newcomers meet it: typos are named, with what is allowed, and exit codes are
 // those of docs/troubleshooting.md.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
+#include "base/file.h"
+#include "support/eventually.h"
+#include "support/scratch_dir.h"
 #include "support/subprocess.h"
 
 namespace berth {
@@ -59,6 +64,42 @@ TEST(CommandLine, AClusterThatCannotBeReachedIsNotTheSameAsTrouble) {
     EXPECT_EQ(said.exit_code, 3) << said.err;
     EXPECT_THAT(said.err, HasSubstr("/none/config"));
   }
+}
+
+// Asks for credentials with a program, which inherits the limits of who asks.
+constexpr const char* kKubeconfig = R"(apiVersion: v1
+kind: Config
+current-context: it
+clusters: [{{name: it, cluster: {{server: "https://127.0.0.1:1"}}}}]
+contexts: [{{name: it, context: {{cluster: it, user: it}}}}]
+users:
+- name: it
+  user:
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      command: /bin/sh
+      args: ["-c", "ulimit -Sn > {0}.new; mv {0}.new {0}; exit 1"]
+      interactiveMode: Never
+)";
+
+TEST(CommandLine, TheControllerMayOpenAsManyFilesAsItIsAllowedTo) {
+  const auto folder = testing::ScratchDir::create("berth-command-line");
+  ASSERT_TRUE(folder) << folder.error();
+  const auto limit = (folder->path() / "limit").string();
+  const auto kubeconfig = (folder->path() / "config").string();
+  ASSERT_TRUE(write_file(kubeconfig, fmt::format(kKubeconfig, limit), 0600));
+  rlimit files{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &files), 0);
+  ASSERT_GT(files.rlim_max, 300u);
+  auto process = testing::Process::spawn(
+      {.program = "/bin/sh",
+       .args = {"-c", fmt::format("ulimit -Sn 300; exec {} controller --kubeconfig {}",
+                                  BERTH_PROGRAM, kubeconfig)},
+       .env = {"HOME=/none", "PATH=/usr/bin:/bin"}},
+      folder->path() / "log");
+  ASSERT_TRUE(process) << process.error();
+  ASSERT_TRUE(testing::eventually(30s, [&] { return std::filesystem::exists(limit); }));
+  EXPECT_EQ(std::stoul(read_file(limit, 100).value()), files.rlim_max);
 }
 
 }  // namespace
