@@ -1,5 +1,7 @@
-// Clients in Go that are not kubectl: bodies in protobuf.
+// Clients in Go that are not kubectl: bodies in protobuf, and tokens of service accounts.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "sim/kube/protobuf_body.h"
 #include "sim/kube/test_client.h"
@@ -155,6 +157,92 @@ TEST(GoClientsTest, DeletionsAndBindingsComeInProtobuf) {
   const Got removed = remove(pod.at("/metadata/uid"));
   EXPECT_EQ(removed.status, 200) << removed.text;
   EXPECT_EQ(api.get(path(kPods, "/p")).status, 404);
+}
+
+constexpr std::string_view kAccounts = "/api/v1/namespaces/default/serviceaccounts";
+
+class AccountTokensTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(api.post(kAccounts, R"({"metadata":{"name":"a"}})").status, 201);
+  }
+  Got ask(std::string_view spec) {
+    return api.post(path(kAccounts, "/a/token"), fmt::format(R"({{"spec":{}}})", spec));
+  }
+  // Whom the server takes the bearer for; empty: nobody.
+  std::string bearer(const std::string& token) {
+    const Got who = api.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}",
+                             "application/json", {{"Authorization", "Bearer " + token}});
+    return who.status == 401 ? "" : who.at("/status/userInfo/username");
+  }
+
+  TestServer api{{.token_key = "k"}};
+};
+
+TEST_F(AccountTokensTest, ABearerIsTheAccountUntilTheTokenIsOver) {
+  const Got made = ask(R"({"expirationSeconds":600})");
+  ASSERT_EQ(made.status, 201) << made.text;
+  EXPECT_EQ(made.at("/status/expirationTimestamp"), "2026-01-02T03:14:05Z");
+  const std::string token = made.at("/status/token");
+  const Got who = api.call("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", "{}",
+                           "application/json", {{"Authorization", "Bearer " + token}});
+  EXPECT_EQ(who.at("/status/userInfo/username"), "system:serviceaccount:default:a");
+  EXPECT_EQ(
+      who.at("/status/userInfo/groups"),
+      R"(["system:serviceaccounts","system:serviceaccounts:default","system:authenticated"])");
+  EXPECT_EQ(who.at("/status/userInfo/uid"), api.get(path(kAccounts, "/a")).at("/metadata/uid"));
+  api.now += std::chrono::seconds{599};
+  EXPECT_NE(bearer(token), "");
+  api.now += std::chrono::seconds{1};
+  EXPECT_EQ(bearer(token), "");
+}
+
+TEST_F(AccountTokensTest, DiscoveryHasThem) {
+  const Got core = api.get("/api/v1");
+  const wire::Array* resources = wire::array_at(core.body, "/resources");
+  ASSERT_NE(resources, nullptr) << core.text;
+  const Value token = wire::Object{{"name", "serviceaccounts/token"},
+                                   {"singularName", ""},
+                                   {"namespaced", true},
+                                   {"kind", "TokenRequest"},
+                                   {"verbs", wire::Array{"create"}},
+                                   {"group", "authentication.k8s.io"},
+                                   {"version", "v1"}};
+  EXPECT_NE(std::ranges::find(*resources, token), resources->end()) << core.text;
+}
+
+TEST_F(AccountTokensTest, NobodyElseIsTakenForIt) {
+  const std::string token = ask("{}").at("/status/token");
+  ASSERT_NE(bearer(token), "");
+  for (std::size_t at = 0; at < token.size(); ++at) {
+    std::string forged = token;
+    forged[at] = forged[at] == 'A' ? 'B' : 'A';
+    // The last letter of a signature has bits to spare, but its text must be the same.
+    EXPECT_EQ(bearer(forged), "") << at;
+    EXPECT_EQ(bearer(token.substr(0, at)), "") << at;
+  }
+  EXPECT_EQ(bearer(ask(R"({"audiences":["vault"]})").at("/status/token")), "");
+  TestServer other{{.token_key = "l"}};
+  EXPECT_EQ(other.call("GET", "/version", {}, {}, {{"Authorization", "Bearer " + token}}).status,
+            401);
+}
+
+TEST_F(AccountTokensTest, ATokenEndsWithItsAccountOrWhatItIsBoundTo) {
+  ASSERT_EQ(api.post(kPods, R"({"metadata":{"name":"p"},"spec":{"serviceAccountName":"a",
+      "containers":[{"name":"c","image":"i"}]}})")
+                .status,
+            201);
+  const std::string free = ask("{}").at("/status/token");
+  const std::string bound =
+      ask(R"({"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}})").at("/status/token");
+  EXPECT_NE(bearer(bound), "");
+  api.remove(path(kPods, "/p"));
+  EXPECT_EQ(bearer(bound), "");
+  EXPECT_NE(bearer(free), "");
+  api.remove(path(kAccounts, "/a"));
+  EXPECT_EQ(bearer(free), "");
+  ASSERT_EQ(api.post(kAccounts, R"({"metadata":{"name":"a"}})").status, 201);
+  EXPECT_EQ(bearer(free), "") << "another account of that name";
 }
 
 }  // namespace
