@@ -174,7 +174,7 @@ Outcome<Value> AccountTokens::issue(const WriteRequest& request) {
 
 Outcome<Object> AccountTokens::bound_claims(const std::string& ns, std::string_view account,
                                             const Value& reference) const {
-  if (!reference.is_object()) return Object{};
+  if (reference.is_null()) return Object{};
   const std::string_view kind = wire::string_at(reference, "/kind");
   const std::string_view version = wire::string_at(reference, "/apiVersion");
   const std::string_view name = wire::string_at(reference, "/name");

@@ -233,6 +233,7 @@ TEST_F(AccountTokensTest, ATokenEndsWithItsAccountOrWhatItIsBoundTo) {
                 .status,
             201);
   const std::string free = ask("{}").at("/status/token");
+  EXPECT_EQ(ask(R"({"boundObjectRef":"p"})").status, 400) << "never bound to nothing instead";
   const std::string bound =
       ask(R"({"boundObjectRef":{"kind":"Pod","apiVersion":"v1","name":"p"}})").at("/status/token");
   EXPECT_NE(bearer(bound), "");
