@@ -73,6 +73,22 @@ TEST(ProtobufBodyTest, RefusesWhatItCannotKeep) {
             R"({"apiVersion":"v1","kind":"ConfigMap"})");
 }
 
+TEST(ProtobufBodyTest, TextIsUtf8) {
+  const std::string map = field(2, field(1, "a\xb1") + field(2, "b\xb1"));
+  EXPECT_EQ(decoded(envelope("v1", "ConfigMap", map)),
+            "{\"data\":{\"a\xef\xbf\xbd\":\"b\xef\xbf\xbd\"},"
+            "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\"}");
+  EXPECT_EQ(decoded(envelope("apps.k8\xb1/v1", "ReplicaSet", "")),
+            "{\"apiVersion\":\"apps.k8\xef\xbf\xbd/v1\",\"kind\":\"ReplicaSet\"}");
+}
+
+TEST(ProtobufBodyTest, TimesPastOursAreHeld) {
+  const std::string late = field(4, number(1, ~0ull >> 1) + number(2, 0x7fffffff));
+  EXPECT_EQ(decoded(envelope("coordination.k8s.io/v1", "Lease", field(2, late))),
+            R"({"spec":{"renewTime":"2262-04-11T23:47:15.147483Z"},)"
+            R"("apiVersion":"coordination.k8s.io/v1","kind":"Lease"})");
+}
+
 TEST(ProtobufBodyTest, AnythingElseIsRefusedInOrder) {
   const std::string good = envelope("v1", "ConfigMap", field(1, field(1, "x")));
   for (std::size_t size = 0; size < good.size(); ++size) {

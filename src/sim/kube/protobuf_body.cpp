@@ -46,9 +46,15 @@ Parts parts_of(std::string_view bytes) {
   return parts;
 }
 
+// A time past WallTime's range is held near its end, where any nanoseconds can be added.
+constexpr std::chrono::seconds kLastSecond =
+    std::chrono::floor<std::chrono::seconds>(WallTime::max().time_since_epoch()) -
+    std::chrono::seconds{3};
+
 Value time_value(std::string_view bytes, bool micro) {
   const Parts parts = parts_of(bytes);
-  const auto seconds = std::chrono::seconds{static_cast<std::int64_t>(parts.scalars[1])};
+  const auto seconds =
+      std::min(std::chrono::seconds{static_cast<std::int64_t>(parts.scalars[1])}, kLastSecond);
   const auto nanos = std::chrono::nanoseconds{static_cast<std::int32_t>(parts.scalars[2])};
   // Go's zero time is long before ours; both it and an empty message mean "not set".
   if (seconds <= std::chrono::seconds{0}) return nullptr;
@@ -186,7 +192,7 @@ Outcome<Value> decode_protobuf(std::string_view body) {
   }
   Outcome<Object> object = Decoder().message(*message, unknown.texts[2], 0);
   if (!object) return refuse(object);
-  (*object)["apiVersion"] = api_version;
+  (*object)["apiVersion"] = valid_utf8(api_version);
   (*object)["kind"] = type.texts[2];
   return Value(std::move(*object));
 }
