@@ -38,6 +38,8 @@ const std::set<std::string_view> kMasked{"uid",
                                          "deletionTimestamp",
                                          "lastTransitionTime",
                                          "continue",
+                                         "token",
+                                         "expirationTimestamp",
                                          "time"};
 const std::set<std::string_view> kDropped{"selfLink"};
 

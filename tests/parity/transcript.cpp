@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
+#include "protobuf_message.h"
 #include "wire/splitters.h"
 
 namespace berth::parity {
@@ -73,6 +74,9 @@ class Case {
     if (!identity->second.bearer_token.empty()) {
       request.headers.set("Authorization", "Bearer " + identity->second.bearer_token.reveal());
     }
+    if (const std::string token = text_at(step, "/bearer"); !token.empty()) {
+      request.headers.set("Authorization", "Bearer " + expand(token, variables_));
+    }
     const std::string accept = text_at(step, "/accept", "application/json");
     request.headers.set("Accept", accept == "table" ? std::string(kTable) : accept);
     add_body(step, request);
@@ -82,6 +86,12 @@ class Case {
   void add_body(const Value& step, net::Request& request) {
     const Value* body = wire::find(step, "/body");
     const Value* repeat = wire::find(step, "/repeat");
+    if (const Value* of = wire::find(step, "/protobuf")) {
+      const std::string fields = expand(wire::to_json(*wire::find(step, "/fields")), variables_);
+      request.headers.set("Content-Type", "application/vnd.kubernetes.protobuf");
+      request.body = protobuf_message(*of, wire::parse_json(fields).value());
+      return;
+    }
     if (!body && !repeat) return;
     request.headers.set("Content-Type", text_at(step, "/type", "application/json"));
     // A string is sent as it is: for bodies that are no JSON.

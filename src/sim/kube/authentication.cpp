@@ -19,13 +19,16 @@ User authenticated(User user) {
 
 }  // namespace
 
-Outcome<User> authenticate(const Access& access, const net::Request& request,
-                           const net::Peer& peer) {
+Outcome<User> authenticate(const Access& access, const BearerLookup& issued,
+                           const net::Request& request, const net::Peer& peer) {
   const std::string_view header = request.headers.get("Authorization");
   if (header.starts_with(kBearer)) {
-    const auto found = access.tokens.find(std::string(header.substr(kBearer.size())));
-    if (found == access.tokens.end()) return refuse(unauthorized());
-    return authenticated(found->second);
+    const std::string_view token = header.substr(kBearer.size());
+    const auto found = access.tokens.find(std::string(token));
+    if (found != access.tokens.end()) return authenticated(found->second);
+    std::optional<User> account = issued(token);
+    if (!account) return refuse(unauthorized());
+    return authenticated(std::move(*account));
   }
   if (!peer.certificate_common_name.empty()) {
     return authenticated({peer.certificate_common_name, peer.certificate_organizations, {}});

@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "net/http.h"
@@ -31,9 +33,12 @@ struct Access {
   Authorizer authorizer{};
 };
 
+// Who bears a token that is not among `Access::tokens`.
+using BearerLookup = std::function<std::optional<User>(std::string_view token)>;
+
 // By bearer token, else by client certificate (common name is the user, organizations the groups).
-Outcome<User> authenticate(const Access& access, const net::Request& request,
-                           const net::Peer& peer);
+Outcome<User> authenticate(const Access& access, const BearerLookup& issued,
+                           const net::Request& request, const net::Peer& peer);
 Outcome<> authorize(const Access& access, const User& user, const RequestInfo& request);
 
 }  // namespace berth::sim::kube

@@ -130,6 +130,13 @@ Outcome<Value> decode_body(std::string_view body, std::string_view content_type,
   return std::move(*object);
 }
 
+Outcome<Value> decode_document(std::string_view body, std::string_view content_type) {
+  if (content_type.starts_with(kProtobuf)) return decode_protobuf(body);
+  Result<Value> document = wire::parse_json(body);
+  if (!document) return refuse(bad_request(document.error().message));
+  return std::move(*document);
+}
+
 Outcome<> settle(Value& object, const ServedKind& served, UnknownFields unknown_fields,
                  bool patched, Warnings& warnings) {
   const bool strict = unknown_fields == UnknownFields::refuse;

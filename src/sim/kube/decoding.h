@@ -19,6 +19,9 @@ UnknownFields unknown_fields_of(std::string_view parameter);
 Outcome<wire::Value> decode_body(std::string_view body, std::string_view content_type,
                                  const ServedKind& served);
 
+// What is sent beside objects of a kind: DeleteOptions, a Binding. JSON or protobuf.
+Outcome<wire::Value> decode_document(std::string_view body, std::string_view content_type);
+
 // Metadata in order, unknown fields away, defaults set. `patched` decides how a strict refusal is
 // worded.
 Outcome<> settle(wire::Value& object, const ServedKind& served, UnknownFields unknown_fields,

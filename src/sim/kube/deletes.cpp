@@ -220,8 +220,10 @@ ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::st
 }
 
 Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
-  Result<Value> body =
-      request.http.body.empty() ? options_of_query(request) : wire::parse_json(request.http.body);
+  const Outcome<Value> body =
+      request.http.body.empty()
+          ? options_of_query(request)
+          : decode_document(request.http.body, request.http.headers.get("Content-Type"));
   const bool is_options =
       body && body->is_object() &&
       (wire::find(*body, "/kind") == nullptr || wire::string_at(*body, "/kind") == "DeleteOptions");

@@ -94,6 +94,9 @@ std::vector<Subresource> subresources_of(const Kind& kind, const Version& versio
   if (core && kind.plural == "namespaces") {
     all.push_back({"finalize", kind.kind, {}, {}, {"update"}});
   }
+  if (core && kind.plural == "serviceaccounts") {
+    all.push_back({"token", "TokenRequest", "authentication.k8s.io", "v1", {"create"}});
+  }
   if (version.scale) all.push_back({"scale", "Scale", "autoscaling", "v1", change});
   if (version.status_subresource) all.push_back({"status", kind.kind, {}, {}, change});
   if (kind.custom) std::ranges::reverse(all);  // by name are built-in ones alone

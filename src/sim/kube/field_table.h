@@ -1,8 +1,8 @@
 // The fields of the built-in kinds: one table for the OpenAPI documents and for bodies that come as
 // protobuf. Immutable after the first use; any thread.
 //
-// It holds what our manifests and our users' touch, not every field there is: objects keep what is
-// not in it.
+// Volumes of old clouds and the schemas of definitions are opaque: objects keep them, but they can
+// only be sent as JSON.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,7 @@ enum class FieldType : std::uint8_t {
   bytes,
   quantity,
   int_or_string,
+  json,    // any document: bytes of JSON in protobuf
   opaque,  // an object that nobody looks into
   message,
 };
@@ -38,7 +39,7 @@ struct Field {
   bool list = false;
   bool map = false;  // from text
   bool required = false;
-  bool keeps_zero = false;  // a pointer in Go: zero is not the same as not set
+  bool keeps_zero = false;  // zero is not the same as not set
   bool inlined = false;     // the fields of its message stand in its place
 };
 
@@ -46,6 +47,15 @@ struct Message {
   std::string name{};  // "apps.DeploymentSpec"
   std::vector<Field> fields{};
 };
+
+// "@package", then messages: a name and its fields, each as name[!][?][:type]=number.
+//   !     required: Go writes it always    ?     zero counts as set: a pointer in Go
+//   []T   a list of T                      {}T   a map from text to T
+//   *     the fields of the message stand in its place
+// Types: text when left out or s, i integer, b boolean, t Time, u MicroTime, y bytes, q Quantity,
+// x IntOrString, r any JSON, o an object that is not described; else a message of this package or
+// "package.T".
+extern const std::string_view kBuiltinFields;
 
 using FieldTable = std::map<std::string, Message, std::less<>>;
 const FieldTable& field_table();

@@ -6,6 +6,7 @@
 
 #include "base/context.h"
 #include "base/encoding.h"
+#include "crypto/digest.h"
 #include "net/url.h"
 #include "wire/value.h"
 #include "wire/yaml.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr Duration kLifetime = std::chrono::hours{24 * 365};
 // Clocks of peers may lag behind ours.
 constexpr Duration kBackdated = std::chrono::hours{1};
+constexpr std::size_t kTokenKeyBytes = 32;
 constexpr Duration kTick = std::chrono::seconds{1};
 
 class TransportCaller final : public WebhookCaller {
@@ -158,6 +160,7 @@ class HttpsFrontend::Impl {
  private:
   ServerOptions with_caller(ServerOptions options) {
     options.webhooks = &caller_;
+    if (options.token_key.empty()) options.token_key = crypto::random_bytes(kTokenKeyBytes);
     return options;
   }
 

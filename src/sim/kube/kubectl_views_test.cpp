@@ -1,11 +1,10 @@
-// What kubectl needs beside objects: tables, schemas, discovery, bodies in protobuf, and questions.
+// What kubectl needs beside objects: tables, schemas, discovery, and questions.
 // That the answers are those of a real server is tests/parity's business; here is what parity
 // cannot see: malformed input, time, and versions that the real server dropped.
 #include <set>
 
 #include "sim/kube/field_table.h"
 #include "sim/kube/json_path.h"
-#include "sim/kube/protobuf_body.h"
 #include "sim/kube/request_info.h"
 #include "sim/kube/table_columns.h"
 #include "sim/kube/test_client.h"
@@ -85,66 +84,6 @@ TEST(FieldTableTest, EveryMessageIsThereAndNumbersAreUnique) {
     for (const Field& field : message.fields) {
       EXPECT_GT(field.number, 0u) << name << "." << field.name;
       EXPECT_TRUE(numbers.insert(field.number).second) << name << "." << field.name;
-    }
-  }
-}
-
-// A field of protobuf with bytes in it.
-std::string field(char number, std::string_view bytes) {
-  std::string out{static_cast<char>((number << 3) | 2), static_cast<char>(bytes.size())};
-  return out.append(bytes);
-}
-
-std::string envelope(std::string_view version, std::string_view kind, std::string_view raw) {
-  return std::string("k8s\0", 4) + field(1, field(1, version) + field(2, kind)) + field(2, raw);
-}
-
-std::string decoded(std::string_view body) {
-  Outcome<Value> value = decode_protobuf(body);
-  return value ? wire::to_json(*value) : "(" + value.error().message + ")";
-}
-
-TEST(ProtobufBodyTest, ReadsWhatKubectlSends) {
-  // metadata {name, generation 0}, data {a: b, "": ""}, immutable false (a pointer).
-  const std::string map = field(2, field(1, "a") + field(2, "b")) + field(2, "");
-  const std::string config = field(1, field(1, "x") + "\x38" + '\0') + map + "\x20" + '\0';
-  EXPECT_EQ(decoded(envelope("v1", "ConfigMap", config)),
-            R"({"metadata":{"name":"x"},"data":{"a":"b","":""},"immutable":false,)"
-            R"("apiVersion":"v1","kind":"ConfigMap"})");
-}
-
-TEST(ProtobufBodyTest, TakesIntegersOrTextAndNegativeNumbers) {
-  // ports: {port 80, targetPort "http"}, then {targetPort -1 as an integer}.
-  const std::string text = "\x18\x50" + field(4, "\x08\x01" + field(3, "http"));
-  const std::string negative = field(4, std::string("\x10") + std::string(9, '\xff') + "\x01");
-  EXPECT_EQ(decoded(envelope("v1", "Service", field(2, field(1, text) + field(1, negative)))),
-            R"({"spec":{"ports":[{"port":80,"targetPort":"http"},{"targetPort":-1}]},)"
-            R"("apiVersion":"v1","kind":"Service"})");
-}
-
-TEST(ProtobufBodyTest, RefusesWhatItCannotKeep) {
-  EXPECT_EQ(decoded("{}"), "(the protobuf body is malformed: it does not start with its magic)");
-  EXPECT_EQ(decoded(envelope("v1", "ConfigMap", field(15, "x"))),
-            "(protobuf field 15 of core.ConfigMap is not known to this server; send JSON)");
-  EXPECT_EQ(decoded(envelope("ex.dev/v1", "Room", "")),
-            "(ex.dev/v1 Room is not known to this server as protobuf; send JSON)");
-  EXPECT_EQ(decoded(envelope("v1", "ConfigMap", "\x0a\x7f")),
-            "(the protobuf body is malformed: core.ConfigMap)");
-  // What is unknown and zero was only written because Go writes zeros.
-  EXPECT_EQ(decoded(envelope("v1", "ConfigMap", field(15, ""))),
-            R"({"apiVersion":"v1","kind":"ConfigMap"})");
-}
-
-TEST(ProtobufBodyTest, AnythingElseIsRefusedInOrder) {
-  const std::string good = envelope("v1", "ConfigMap", field(1, field(1, "x")));
-  for (std::size_t size = 0; size < good.size(); ++size) {
-    (void)decode_protobuf(std::string_view(good).substr(0, size));
-  }
-  for (std::size_t at = 0; at < good.size(); ++at) {
-    for (int bit = 0; bit < 8; ++bit) {
-      std::string bad = good;
-      bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
-      (void)decode_protobuf(bad);
     }
   }
 }

@@ -40,6 +40,7 @@ Object element_schema(const Field& field) {
     case FieldType::micro_time: return typed("string", "date-time");
     case FieldType::bytes: return typed("string", "byte");
     case FieldType::int_or_string: return reference(kIntOrString);
+    case FieldType::json:
     case FieldType::opaque: return typed("object");
     case FieldType::message: break;
   }

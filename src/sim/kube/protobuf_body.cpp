@@ -46,9 +46,15 @@ Parts parts_of(std::string_view bytes) {
   return parts;
 }
 
+// A time past WallTime's range is held near its end, where any nanoseconds can be added.
+constexpr std::chrono::seconds kLastSecond =
+    std::chrono::floor<std::chrono::seconds>(WallTime::max().time_since_epoch()) -
+    std::chrono::seconds{3};
+
 Value time_value(std::string_view bytes, bool micro) {
   const Parts parts = parts_of(bytes);
-  const auto seconds = std::chrono::seconds{static_cast<std::int64_t>(parts.scalars[1])};
+  const auto seconds =
+      std::min(std::chrono::seconds{static_cast<std::int64_t>(parts.scalars[1])}, kLastSecond);
   const auto nanos = std::chrono::nanoseconds{static_cast<std::int32_t>(parts.scalars[2])};
   // Go's zero time is long before ours; both it and an empty message mean "not set".
   if (seconds <= std::chrono::seconds{0}) return nullptr;
@@ -58,7 +64,7 @@ Value time_value(std::string_view bytes, bool micro) {
 
 Value int_or_string(std::string_view bytes) {
   const Parts parts = parts_of(bytes);
-  if (parts.scalars[1] == 1) return Value(parts.texts[3]);
+  if (parts.scalars[1] == 1) return Value(valid_utf8(parts.texts[3]));
   return Value(static_cast<std::int64_t>(parts.scalars[2]));
 }
 
@@ -93,7 +99,7 @@ class Decoder {
       Value& list = out[field.name];
       if (!list.is_array()) list.emplace_array();
       list.get_array().push_back(std::move(*decoded));
-    } else if (field.keeps_zero || !is_zero(*decoded)) {
+    } else if (field.keeps_zero || field.required || !is_zero(*decoded)) {
       out[field.name] = std::move(*decoded);
     }
     return {};
@@ -107,7 +113,7 @@ class Decoder {
         field.type == FieldType::text || field.type == FieldType::bytes ? Value("") : Value();
     ProtoReader in(bytes);
     while (in.next()) {
-      if (in->number == 1) key = in->bytes;
+      if (in->number == 1) key = valid_utf8(in->bytes);
       if (in->number != 2) continue;
       Outcome<Value> decoded = value(field, *in, depth);
       if (!decoded) return refuse(decoded);
@@ -135,6 +141,14 @@ class Decoder {
     return value.is_null() || value == Value(0) || value == Value(false);
   }
 
+  // FieldsV1 and RawExtension: a message around the bytes of a document, which nobody has checked.
+  static Value json_value(std::string_view bytes) {
+    const std::string_view text = parts_of(bytes).texts[1];
+    if (text.empty()) return Value();
+    Result<Value> document = wire::parse_json(text);
+    return document ? std::move(*document) : Value(valid_utf8(text));
+  }
+
   Outcome<Value> value(const Field& field, const ProtoField& from, std::size_t depth) {
     switch (field.type) {
       case FieldType::text: return Value(valid_utf8(from.bytes));
@@ -143,8 +157,9 @@ class Decoder {
       case FieldType::time: return time_value(from.bytes, false);
       case FieldType::micro_time: return time_value(from.bytes, true);
       case FieldType::bytes: return Value(base64_encode(from.bytes));
-      case FieldType::quantity: return Value(parts_of(from.bytes).texts[1]);
+      case FieldType::quantity: return Value(valid_utf8(parts_of(from.bytes).texts[1]));
       case FieldType::int_or_string: return int_or_string(from.bytes);
+      case FieldType::json: return json_value(from.bytes);
       case FieldType::opaque:
         if (says_nothing(from, depth)) return Value(Object{});
         return refuse(bad_request(
@@ -177,7 +192,7 @@ Outcome<Value> decode_protobuf(std::string_view body) {
   }
   Outcome<Object> object = Decoder().message(*message, unknown.texts[2], 0);
   if (!object) return refuse(object);
-  (*object)["apiVersion"] = api_version;
+  (*object)["apiVersion"] = valid_utf8(api_version);
   (*object)["kind"] = type.texts[2];
   return Value(std::move(*object));
 }

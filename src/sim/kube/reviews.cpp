@@ -57,7 +57,9 @@ Object rules_status(const Access& access, const User& user) {
 Object user_status(const User& user) {
   Array groups;
   for (const std::string& group : user.groups) groups.emplace_back(std::string_view(group));
-  return {{"userInfo", Object{{"username", user.name}, {"groups", std::move(groups)}}}};
+  Object info{{"username", user.name}, {"groups", std::move(groups)}};
+  if (!user.uid.empty()) info["uid"] = user.uid;
+  return {{"userInfo", std::move(info)}};
 }
 
 }  // namespace

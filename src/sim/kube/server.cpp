@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "sim/kube/account_tokens.h"
 #include "sim/kube/admission.h"
 #include "sim/kube/builtin_rules.h"
 #include "sim/kube/core.h"
@@ -84,6 +85,7 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
   if (name == "status") return served.version->status_subresource;
   if (name == "scale") return served.version->scale.has_value();
   if (name == "finalize") return core && served.kind->plural == "namespaces";
+  if (name == "token") return core && served.kind->plural == "serviceaccounts";
   return (name == "binding" || name == "log" || name == "exec") && core &&
          served.kind->plural == "pods";
 }
@@ -96,6 +98,8 @@ class Server::Impl {
       : access_(std::move(options.access)),
         pod_runtime_(options.pod_runtime),
         core_(options.seed, options.history_changes),
+        tokens_(core_, options.token_key.empty() ? std::to_string(options.seed)
+                                                 : std::move(options.token_key)),
         admission_(core_, options.webhooks),
         reads_(core_, faults_, options.watch_buffer_bytes),
         writes_(core_, admission_),
@@ -113,7 +117,8 @@ class Server::Impl {
 
   Outcome<net::Reply> answer(const net::Request& request, const net::Peer& peer, WallTime now,
                              Duration& delay, Warnings& warnings) {
-    Outcome<User> user = authenticate(access_, request, peer);
+    const auto issued = [&](std::string_view token) { return tokens_.bearer(token, now); };
+    Outcome<User> user = authenticate(access_, issued, request, peer);
     if (!user) return refuse(user);
     Outcome<RequestInfo> info = parse_request(request);
     if (!info) return refuse(info);
@@ -137,10 +142,17 @@ class Server::Impl {
     if (info->subresource == "log" || info->subresource == "exec") {
       return pod_door({*info, *served, {}, now}, request);
     }
-    const bool scaling = info->subresource == "scale";
-    Outcome<Representation> shape =
-        representation_of(scaling ? scale_kind() : *served, request.headers.get("Accept"), *info);
+    const bool asks_token = info->subresource == "token";
+    const ServedKind& shown = info->subresource == "scale" ? scale_kind()
+                              : asks_token                 ? token_request_kind()
+                                                           : *served;
+    Outcome<Representation> shape = representation_of(shown, request.headers.get("Accept"), *info);
     if (!shape) return refuse(shape);
+    if (asks_token) {
+      Outcome<Value> token = tokens_.issue({*info, *served, *user, request, now, warnings});
+      if (!token) return refuse(token);
+      return object_reply(201, *token, *shape, now);
+    }
     if (served->kind->question) {
       return review({*info, *served, *user, request, now, warnings}, *shape);
     }
@@ -282,6 +294,7 @@ class Server::Impl {
   PodRuntime* const pod_runtime_;
   Faults faults_;
   Core core_;
+  AccountTokens tokens_;
   Admission admission_;
   Reads reads_;
   Writes writes_;

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "base/time.h"
 #include "net/http.h"
@@ -29,6 +30,8 @@ struct ServerOptions {
   // What a slow reader of a watch may have outstanding before the watch is ended.
   std::size_t watch_buffer_bytes = 4u << 20;
   Access access{};
+  // What tokens of service accounts are signed with; empty: made from the seed, which anybody can.
+  std::string token_key{};
   // Must outlive the server. Without one, every webhook is unreachable.
   WebhookCaller* webhooks = nullptr;
   // What runs Pods; must outlive the server. Without one their logs are empty, and nothing can be

@@ -360,7 +360,8 @@ Outcome<Written> Writes::scale(const WriteRequest& request) {
 }
 
 Outcome<Written> Writes::bind(const WriteRequest& request) {
-  Result<Value> binding = wire::parse_json(request.http.body);
+  const Outcome<Value> binding =
+      decode_document(request.http.body, request.http.headers.get("Content-Type"));
   if (!binding || name_of(*binding) != request.info.name) {
     return refuse(bad_request("name in URL does not match name in Binding object"));
   }
