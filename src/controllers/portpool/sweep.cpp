@@ -35,12 +35,14 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
                                 if (claim && claim->state == ledger::SlotState::claimed)
                                   emit(claim->ns);
                               });
-  caches_.listeners.on_change([this](const kube::Change<api::Listener>& change) {
-    if (!change.after) return;
-    const auto claim = claims::claim_of(*change.after);
-    if (claim && claim->state == ledger::SlotState::claimed)
-      controller_.queue().add_after({"", claim->ns}, options_.claim_lifetime);
-  });
+  controller_.watch(
+      caches_.listeners,
+      [](const auto& change, const auto& emit) {
+        if (!change.after) return;
+        const auto claim = claims::claim_of(*change.after);
+        if (claim && claim->state == ledger::SlotState::claimed) emit({"", claim->ns});
+      },
+      options_.claim_lifetime);
 }
 
 Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
