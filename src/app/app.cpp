@@ -22,6 +22,7 @@
 #include "kube/admission/router.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/pod.h"
+#include "kube/runtime/fenced_transport.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::app {
@@ -42,6 +43,23 @@ class TokenSource {
  private:
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);
+};
+
+// Why the start has not come far yet; empty when it has.
+class StartNote {
+ public:
+  void set(std::string why) {
+    const MutexLock lock(mu_);
+    why_ = std::move(why);
+  }
+  std::string get() const {
+    const MutexLock lock(mu_);
+    return why_;
+  }
+
+ private:
+  mutable Mutex mu_;
+  std::string why_ GUARDED_BY(mu_) = "not prepared yet";
 };
 
 kube::Projection<kube::Pod> pods_projection() {
@@ -71,7 +89,9 @@ struct App::Parts {
         Config c, engine::Engine::DriverOf driver_of, Random random)
       : tasks(t),
         config(std::move(c)),
-        client(transport, std::move(cluster), {.registry = &registry}),
+        fenced(transport, [this] { return may_write(); }),
+        client(transport, cluster, {.registry = &registry}),
+        leader_client(fenced, std::move(cluster), {.registry = &registry}),
         pods(tasks, client, pods_projection(), random.fork(), {.registry = &registry}),
         pools(tasks, client, api::port_pool_projection(), random.fork(), {.registry = &registry}),
         listeners(tasks, client, api::listener_projection(), random.fork(),
@@ -85,7 +105,9 @@ struct App::Parts {
         claimer(client, listeners.store(), slots, random.fork(),
                 {.lowest_first = [this] { return manager.leading(); },
                  .defaults = config.load_balancers}),
-        grantor(client, balancers.store()),
+        leader_claimer(leader_client, listeners.store(), slots, random.fork(),
+                       {.defaults = config.load_balancers}),
+        grantor(leader_client, balancers.store()),
         refused(tasks, client, slots, &registry),
         pod_ports(
             claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
@@ -103,6 +125,7 @@ struct App::Parts {
                  .lease_duration = config.lease_duration,
                  .renew_deadline = config.renew_deadline,
                  .retry_period = config.lease_retry_period,
+                 .nobody_led_until = [this] { return nobody_led_until.load(); },
                  .registry = &registry},
                 random.fork()),
         installer(
@@ -111,24 +134,24 @@ struct App::Parts {
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),
-        listener_controller(tasks, client, listeners.store(), balancers.store(), courtesy, events,
-                            naming(), &registry),
+        listener_controller(tasks, leader_client, listeners.store(), balancers.store(), courtesy,
+                            events, naming(), &registry),
         engine(
             tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = naming().prefix(), .registry = &registry}),
-        balancer_controller(tasks, client, balancers.store(), listeners.store(),
+        balancer_controller(tasks, leader_client, balancers.store(), listeners.store(),
                             config.load_balancers, driver_of, engine, &registry),
-        pool_controller(tasks, client, caches(), claimer, grantor, courtesy, events,
+        pool_controller(tasks, leader_client, caches(), leader_claimer, grantor, courtesy, events,
                         config.load_balancers, &registry),
         binding_controller(
-            tasks, client, caches(), claimer, events,
+            tasks, leader_client, caches(), leader_claimer, events,
             {.defaults = config.load_balancers,
              .quarantine = config.quarantine,
              .may_write = [this] { return may_write(); },
              .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
             &registry),
-        sweeper(tasks, client, caches(), claimer,
+        sweeper(tasks, leader_client, caches(), leader_claimer,
                 {.quarantine = config.quarantine,
                  .claim_lifetime = config.claim_lifetime,
                  .may_write = [this] { return may_write(); }},
@@ -237,10 +260,27 @@ struct App::Parts {
 
   void add_health() {
     health.live_when("ping", [] { return std::string(); });
-    health.ready_when("caches",
-                      [this] { return manager.ready() ? "" : std::string("not synced yet"); });
+    health.ready_when("start", [this] { return start_note.get(); });
+    health.ready_when("caches", [this] { return manager.ready() ? "" : caches_note(); });
     health.ready_when("certificate",
                       [this] { return keeper.current() ? "" : std::string("not made yet"); });
+  }
+
+  std::string caches_note() const {
+    const std::string missing = manager.missing_cache();
+    return missing.empty() ? "not synced yet" : fmt::format("{} not synced yet", missing);
+  }
+
+  // Whoever leads has passed the Secret that we made just now, and whoever has led has installed
+  // webhooks: without them nobody leads before a whole lease duration after the Secret, but us.
+  Result<> look_for_former_leaders(const Context& context) {
+    if (keeper.made_at() == Instant::min()) return {};
+    const Result<wire::Value> hooks =
+        client.get(context, kube::types::kMutatingWebhookConfiguration,
+                   {"", std::string(controllers::install::kManagedBy)});
+    if (!hooks && hooks.error().code != Code::not_found) return fail(hooks.error());
+    if (!hooks) nobody_led_until = saturating_add(keeper.made_at(), config.lease_duration);
+    return {};
   }
 
   std::string ca_bundle() const {
@@ -252,7 +292,9 @@ struct App::Parts {
   Tasks& tasks;
   const Config config;
   metrics::Registry registry;
-  kube::Client client;
+  kube::FencedTransport fenced;
+  kube::Client client;         // for what every replica does
+  kube::Client leader_client;  // for what only the leader may write
   kube::Informer<kube::Pod> pods;
   kube::Informer<api::PortPool> pools;
   kube::Informer<api::Listener> listeners;
@@ -262,7 +304,8 @@ struct App::Parts {
   claims::SlotIndex slots;
   TokenSource tokens;
   claims::Courtesy courtesy;
-  claims::Claimer claimer;
+  claims::Claimer claimer;         // of the webhook
+  claims::Claimer leader_claimer;  // of controllers
   claims::Grantor grantor;
   admission::RefusedOwners refused;
   admission::PodPorts pod_ports;
@@ -270,8 +313,10 @@ struct App::Parts {
   admission::HostPorts host_ports;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
+  std::atomic<Instant> nobody_led_until{Instant::min()};
   kube::LeaderElector elector;
   controllers::install::Installer installer;
+  StartNote start_note;
   kube::Health health;
   kube::EventRecorder events;
   controllers::listener::ListenerController listener_controller;
@@ -298,8 +343,12 @@ App::App(Tasks& tasks, net::Transport& transport,
 App::~App() = default;
 
 Result<> App::prepare(const Context& context) {
-  if (Result<> ensured = parts_->keeper.ensure(context); !ensured) return ensured;
-  return parts_->installer.install(context);
+  Result<> prepared = parts_->keeper.ensure(context);
+  if (prepared) prepared = parts_->look_for_former_leaders(context);
+  if (prepared) prepared = parts_->installer.install(context);
+  parts_->start_note.set(prepared ? ""
+                                  : "waiting for the API server: " + prepared.error().to_string());
+  return prepared;
 }
 
 std::shared_ptr<const kube::WebhookCertificate> App::certificate() const {
@@ -312,6 +361,10 @@ void App::on_certificate(std::function<void(const kube::WebhookCertificate&)> ca
 
 void App::set_webhook_address(controllers::install::WebhookAddress address) {
   parts_->installer.set_webhook_address(std::move(address));
+}
+
+void App::on_deposed(std::function<void(const Context&)> step) {
+  parts_->manager.on_deposed(std::move(step));
 }
 
 Result<> App::run(const Context& context) {
@@ -337,6 +390,6 @@ net::Reply App::admit(const net::Request& request, std::stop_token stop) {
 
 kube::Health& App::health() { return parts_->health; }
 metrics::Registry& App::registry() { return parts_->registry; }
-bool App::leading() const { return parts_->manager.leading(); }
+bool App::leading() const { return parts_->manager.leading() && parts_->may_write(); }
 
 }  // namespace berth::app

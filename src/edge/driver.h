@@ -93,6 +93,11 @@ class EdgeDriver final : public lb::Driver {
 
   std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
 
+  // Takes nothing new any more, on no listener, and returns when all connections have ended or the
+  // context has: how many are left then. What there is stays as it is, so only its end should
+  // follow. UDP has no connections that could end: its sessions go with their sockets.
+  std::size_t drain(const Context& context);
+
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
   Tallies totals() const;
@@ -111,6 +116,7 @@ class EdgeDriver final : public lb::Driver {
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
+  std::size_t connections() const;
   void settle(const Context& context);
   std::string new_id() REQUIRES(mu_);
 
