@@ -218,6 +218,7 @@ struct App::Parts {
     pool_controller.add_to(manager);
     binding_controller.add_to(manager);
     sweeper.add_to(manager);
+    installer.add_to(manager);
   }
 
   void add_routes() {
@@ -368,7 +369,6 @@ void App::on_deposed(std::function<void(const Context&)> step) {
 }
 
 Result<> App::run(const Context& context) {
-  parts_->installer.add_to(parts_->manager);
   const auto beside = [&context](std::stop_token stop) {
     Context own = context;
     own.stop = std::move(stop);
