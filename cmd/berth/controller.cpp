@@ -66,9 +66,12 @@ void add_times(CLI::App& command, Flags& flags) {
   add_seconds(command, "--lease-seconds", config.lease_duration,
               "How long others wait for a leader that is silent; 15 by default.");
   add_seconds(command, "--renew-deadline-seconds", config.renew_deadline,
-              "When a leader that cannot renew its lease gives up; 10 by default.");
+              "When a leader that cannot renew its lease stops writing; 10 by default.");
   add_seconds(command, "--lease-retry-seconds", config.lease_retry_period,
               "Between two looks at the lease; 2 by default.");
+  add_seconds(command, "--drain-seconds", config.drain,
+              "What connections through this process have left when another replica leads; 30 by "
+              "default.");
   add_seconds(command, "--quarantine-seconds", config.quarantine,
               "How long a port rests between two Pods; 10 by default.");
   // Hidden: see app/config.h.
@@ -108,13 +111,21 @@ Result<> run_controller(Flags flags) {
       },
       Random::from_entropy());
   const edge::EdgeMetrics carried(app.registry(), **edge);
-  return app::serve(app, flags.config, context, [&](const app::Endpoints& endpoints) {
-    (*edge)->set_own_endpoints(edge::own_endpoints(
-        {.api_server = (*cluster)->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops}));
-    log_info("listening", {{"webhooks", endpoints.webhooks},
-                           {"ops", endpoints.ops},
-                           {"identity", flags.config.identity}});
+  app.on_deposed([&edge, &flags](const Context& last) {
+    const std::size_t left = (*edge)->drain(last.within(flags.config.drain));
+    log_info("drained", {{"connections_left", std::to_string(left)}});
   });
+  return app::serve(
+      app, flags.config, context,
+      [&](const app::Endpoints& endpoints) {
+        (*edge)->set_own_endpoints(edge::own_endpoints({.api_server = (*cluster)->server,
+                                                        .webhooks = endpoints.webhooks,
+                                                        .ops = endpoints.ops}));
+        log_info("listening", {{"webhooks", endpoints.webhooks},
+                               {"ops", endpoints.ops},
+                               {"identity", flags.config.identity}});
+      },
+      [](const std::string& ops) { log_info("health is told", {{"ops", ops}}); });
 }
 
 }  // namespace

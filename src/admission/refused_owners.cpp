@@ -53,7 +53,7 @@ RefusedOwners::RefusedOwners(Tasks& tasks, kube::Client& client, const claims::S
       controller_(tasks,
                   {.name = "refused-owners", .registry = registry, .needs_leadership = false},
                   [this](const Context& c, const ObjectKey& k) { return work(c, k); }) {
-  look_for_forgotten();
+  controller_.at_start([this] { look_for_forgotten(); });
 }
 
 void RefusedOwners::note(const Value& pod, const std::string& ns,

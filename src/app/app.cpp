@@ -23,6 +23,7 @@
 #include "kube/admission/router.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/pod.h"
+#include "kube/runtime/fenced_transport.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::app {
@@ -45,6 +46,23 @@ class TokenSource {
  private:
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);
+};
+
+// Why the start has not come far yet; empty when it has.
+class StartNote {
+ public:
+  void set(std::string why) {
+    const MutexLock lock(mu_);
+    why_ = std::move(why);
+  }
+  std::string get() const {
+    const MutexLock lock(mu_);
+    return why_;
+  }
+
+ private:
+  mutable Mutex mu_;
+  std::string why_ GUARDED_BY(mu_) = "not prepared yet";
 };
 
 kube::Projection<kube::Pod> pods_projection() {
@@ -75,7 +93,9 @@ struct App::Parts {
         Config c, engine::Engine::DriverOf driver_of, Random random)
       : tasks(t),
         config(std::move(c)),
-        client(transport, std::move(cluster), {.registry = &registry}),
+        fenced(transport, [this] { return may_write(); }),
+        client(transport, cluster, {.registry = &registry}),
+        leader_client(fenced, std::move(cluster), {.registry = &registry}),
         pods(tasks, client, pods_projection(), random.fork(), {.registry = &registry}),
         pools(tasks, client, api::port_pool_projection(), random.fork(), {.registry = &registry}),
         listeners(tasks, client, api::listener_projection(), random.fork(),
@@ -89,11 +109,13 @@ struct App::Parts {
         claimer(client, listeners.store(), slots, random.fork(),
                 {.lowest_first = [this] { return manager.leading(); },
                  .defaults = config.load_balancers}),
+        leader_claimer(leader_client, listeners.store(), slots, random.fork(),
+                       {.defaults = config.load_balancers}),
         sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
           const auto rings = keys.current();
           return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
         }),
-        grantor(client, balancers.store(), listeners.store(), sealer),
+        grantor(leader_client, balancers.store(), listeners.store(), sealer),
         refused(tasks, client, slots, &registry),
         pod_ports(
             claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
@@ -117,6 +139,7 @@ struct App::Parts {
                  .lease_duration = config.lease_duration,
                  .renew_deadline = config.renew_deadline,
                  .retry_period = config.lease_retry_period,
+                 .nobody_led_until = [this] { return nobody_led_until.load(); },
                  .registry = &registry},
                 random.fork()),
         installer(
@@ -126,7 +149,7 @@ struct App::Parts {
         health(registry),
         events(tasks, client, "berth", registry),
         listener_controller(
-            tasks, client, listeners.store(), balancers.store(), sealer, courtesy, events,
+            tasks, leader_client, listeners.store(), balancers.store(), sealer, courtesy, events,
             {.naming = naming(),
              .check_targets =
                  [this](const api::Listener& listener) {
@@ -137,18 +160,18 @@ struct App::Parts {
             tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = naming().prefix(), .registry = &registry}),
-        balancer_controller(tasks, client, balancers.store(), listeners.store(),
+        balancer_controller(tasks, leader_client, balancers.store(), listeners.store(),
                             config.load_balancers, driver_of, engine, &registry),
-        pool_controller(tasks, client, caches(), claimer, grantor, sealer, courtesy, events,
-                        config.load_balancers, &registry),
+        pool_controller(tasks, leader_client, caches(), leader_claimer, grantor, sealer, courtesy,
+                        events, config.load_balancers, &registry),
         binding_controller(
-            tasks, client, caches(), claimer, sealer, events,
+            tasks, leader_client, caches(), leader_claimer, sealer, events,
             {.defaults = config.load_balancers,
              .quarantine = config.quarantine,
              .may_write = [this] { return may_write(); },
              .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
             &registry),
-        sweeper(tasks, client, caches(), claimer,
+        sweeper(tasks, leader_client, caches(), leader_claimer,
                 {.quarantine = config.quarantine,
                  .claim_lifetime = config.claim_lifetime,
                  .may_write = [this] { return may_write(); }},
@@ -217,6 +240,7 @@ struct App::Parts {
     pool_controller.add_to(manager);
     binding_controller.add_to(manager);
     sweeper.add_to(manager);
+    installer.add_to(manager);
   }
 
   void add_routes() {
@@ -268,10 +292,27 @@ struct App::Parts {
 
   void add_health() {
     health.live_when("ping", [] { return std::string(); });
-    health.ready_when("caches",
-                      [this] { return manager.ready() ? "" : std::string("not synced yet"); });
+    health.ready_when("start", [this] { return start_note.get(); });
+    health.ready_when("caches", [this] { return manager.ready() ? "" : caches_note(); });
     health.ready_when("certificate",
                       [this] { return keeper.current() ? "" : std::string("not made yet"); });
+  }
+
+  std::string caches_note() const {
+    const std::string missing = manager.missing_cache();
+    return missing.empty() ? "not synced yet" : fmt::format("{} not synced yet", missing);
+  }
+
+  // Whoever leads has passed the Secret that we made just now, and whoever has led has installed
+  // webhooks: without them nobody leads before a whole lease duration after the Secret, but us.
+  Result<> look_for_former_leaders(const Context& context) {
+    if (keeper.made_at() == Instant::min()) return {};
+    const Result<wire::Value> hooks =
+        client.get(context, kube::types::kMutatingWebhookConfiguration,
+                   {"", std::string(controllers::install::kManagedBy)});
+    if (!hooks && hooks.error().code != Code::not_found) return fail(hooks.error());
+    if (!hooks) nobody_led_until = saturating_add(keeper.made_at(), config.lease_duration);
+    return {};
   }
 
   std::string ca_bundle() const {
@@ -283,7 +324,9 @@ struct App::Parts {
   Tasks& tasks;
   const Config config;
   metrics::Registry registry;
-  kube::Client client;
+  kube::FencedTransport fenced;
+  kube::Client client;         // for what every replica does
+  kube::Client leader_client;  // for what only the leader may write
   kube::Informer<kube::Pod> pods;
   kube::Informer<api::PortPool> pools;
   kube::Informer<api::Listener> listeners;
@@ -293,7 +336,8 @@ struct App::Parts {
   claims::SlotIndex slots;
   TokenSource tokens;
   claims::Courtesy courtesy;
-  claims::Claimer claimer;
+  claims::Claimer claimer;         // of the webhook
+  claims::Claimer leader_claimer;  // of controllers
   claims::Sealer sealer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;
@@ -303,8 +347,10 @@ struct App::Parts {
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
   kube::KeyKeeper keys;
+  std::atomic<Instant> nobody_led_until{Instant::min()};
   kube::LeaderElector elector;
   controllers::install::Installer installer;
+  StartNote start_note;
   kube::Health health;
   kube::EventRecorder events;
   controllers::listener::ListenerController listener_controller;
@@ -331,10 +377,14 @@ App::App(Tasks& tasks, net::Transport& transport,
 App::~App() = default;
 
 Result<> App::prepare(const Context& context) {
-  if (Result<> wanted = parts_->installer.check_wanted(context); !wanted) return wanted;
-  if (Result<> ensured = parts_->keeper.ensure(context); !ensured) return ensured;
-  if (Result<> ensured = parts_->keys.ensure(context); !ensured) return ensured;
-  return parts_->installer.install(context);
+  Result<> prepared = parts_->installer.check_wanted(context);
+  if (prepared) prepared = parts_->keeper.ensure(context);
+  if (prepared) prepared = parts_->keys.ensure(context);
+  if (prepared) prepared = parts_->look_for_former_leaders(context);
+  if (prepared) prepared = parts_->installer.install(context);
+  parts_->start_note.set(prepared ? ""
+                                  : "waiting for the API server: " + prepared.error().to_string());
+  return prepared;
 }
 
 std::shared_ptr<const kube::WebhookCertificate> App::certificate() const {
@@ -349,13 +399,16 @@ void App::set_webhook_address(controllers::install::WebhookAddress address) {
   parts_->installer.set_webhook_address(std::move(address));
 }
 
+void App::on_deposed(std::function<void(const Context&)> step) {
+  parts_->manager.on_deposed(std::move(step));
+}
+
 Result<> App::run(const Context& outer) {
   std::stop_source leaving;  // because we were stopped, or are being removed
   const std::stop_callback forward(outer.stop, [&leaving] { leaving.request_stop(); });
   Context context = outer;
   context.stop = leaving.get_token();
   parts_->installer.on_leave([leaving]() mutable { leaving.request_stop(); });
-  parts_->installer.add_to(parts_->manager);
   const auto beside = [&context](std::stop_token stop) {
     Context own = context;
     own.stop = std::move(stop);
@@ -380,6 +433,6 @@ net::Reply App::admit(const net::Request& request, std::stop_token stop) {
 
 kube::Health& App::health() { return parts_->health; }
 metrics::Registry& App::registry() { return parts_->registry; }
-bool App::leading() const { return parts_->manager.leading(); }
+bool App::leading() const { return parts_->manager.leading() && parts_->may_write(); }
 
 }  // namespace berth::app

@@ -34,7 +34,12 @@ class App {
   void on_certificate(std::function<void(const kube::WebhookCertificate&)> callback);
   void set_webhook_address(controllers::install::WebhookAddress address);
 
-  // Blocks until the stop (success), or until leadership is lost.
+  // Hears that another replica leads, before the parts are stopped: the time to let go of what this
+  // process carries. Before `run`.
+  void on_deposed(std::function<void(const Context&)> step);
+
+  // Blocks until the stop (success), or until another replica leads in our place (`conflict`). A
+  // lead that is lost for want of an API server is waited for.
   Result<> run(const Context& context);
 
   // The handler of the webhook server.

@@ -27,6 +27,8 @@ struct Config {
   Duration lease_duration = std::chrono::seconds{15};
   Duration renew_deadline = std::chrono::seconds{10};
   Duration lease_retry_period = std::chrono::seconds{2};
+  // What connections through this process have left when another replica leads.
+  Duration drain = std::chrono::seconds{30};
 
   // Where we listen for the API server, and how it finds us there.
   std::string webhook_address = "127.0.0.1";

@@ -27,6 +27,10 @@ constexpr std::size_t kMaxOpsConnections = 64;
 constexpr std::size_t kMaxOpsBytesInFlight = 8u << 20;
 constexpr Duration kOpsTimeout = std::chrono::seconds{5};
 
+// Between two attempts to begin, and between two lines that speak of it.
+constexpr Duration kStartRetry = std::chrono::seconds{1};
+constexpr Duration kStartReport = std::chrono::minutes{1};
+
 std::string host_in_url(const std::string& address) {
   return address.find(':') == std::string::npos ? address : "[" + address + "]";
 }
@@ -65,15 +69,50 @@ Result<std::unique_ptr<net::Server>> start_ops(App& app, const Config& config) {
                             });
 }
 
+// The server does not answer, or has no time: it may in a moment. Anything else is for a person.
+bool may_pass(const Error& error) {
+  return error.code == Code::unavailable || error.code == Code::timeout ||
+         error.code == Code::throttled;
+}
+
+// Ending would help nobody: the next start finds the same.
+Result<> prepare_when_served(App& app, const Context& context) {
+  const Instant begun = context.tasks.now();
+  Instant next_report = begun;
+  for (;;) {
+    const Result<> prepared = app.prepare(context);
+    if (prepared) {
+      if (next_report > begun) log_info("the API server answers", {});
+      return {};
+    }
+    if (!may_pass(prepared.error()) || context.expired()) return prepared;
+    const Instant now = context.tasks.now();
+    if (now >= next_report) {
+      log_warn("waiting for the API server",
+               {{"for_seconds", fmt::format("{:.0f}", to_seconds(now - begun))},
+                {"error", prepared.error().to_string()}});
+      next_report = saturating_add(now, kStartReport);
+    }
+    if (!sleep_for(context.tasks, kStartRetry, context.stop)) return fail(context.end_error());
+  }
+}
+
 }  // namespace
 
 Result<> serve(App& app, const Config& config, const Context& context,
-               const std::function<void(const Endpoints&)>& on_listening) {
-  if (Result<> prepared = app.prepare(context); !prepared) return prepared;
-  Result<std::unique_ptr<net::Server>> webhooks = start_webhooks(app, config);
-  if (!webhooks) return pass(webhooks);
+               const std::function<void(const Endpoints&)>& on_listening,
+               const std::function<void(const std::string& ops)>& on_health) {
   Result<std::unique_ptr<net::Server>> ops = start_ops(app, config);
   if (!ops) return pass(ops);
+  const std::string ops_url =
+      fmt::format("http://{}:{}", host_in_url(config.ops_address), (*ops)->port());
+  if (on_health) on_health(ops_url);
+  if (Result<> prepared = prepare_when_served(app, context); !prepared) {
+    // Told to stop while it waited: nothing was begun.
+    return prepared.error().code == Code::stopped ? Result<>() : prepared;
+  }
+  Result<std::unique_ptr<net::Server>> webhooks = start_webhooks(app, config);
+  if (!webhooks) return pass(webhooks);
 
   const auto webhook_numbers = show_server(app.registry(), "webhooks", **webhooks);
   const auto ops_numbers = show_server(app.registry(), "ops", **ops);
@@ -85,7 +124,7 @@ Result<> serve(App& app, const Config& config, const Context& context,
   const Endpoints endpoints{
       .webhooks =
           fmt::format("https://{}:{}", host_in_url(config.webhook_address), (*webhooks)->port()),
-      .ops = fmt::format("http://{}:{}", host_in_url(config.ops_address), (*ops)->port())};
+      .ops = ops_url};
   if (config.webhook_service.empty()) {
     app.set_webhook_address({.url = endpoints.webhooks});
   } else {

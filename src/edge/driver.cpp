@@ -15,6 +15,9 @@ constexpr lb::DriverLimits kLimits{.serial_writes = false,
                                    .remove_batch = 1000,
                                    .target_batch = 5000};
 
+// Between two looks whether connections are left.
+constexpr Duration kDrainLook = std::chrono::milliseconds{50};
+
 std::size_t default_threads() {
   return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMaxDefaultThreads);
 }
@@ -329,6 +332,24 @@ std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
     outcomes.emplace_back();
   }
   return outcomes;
+}
+
+std::size_t EdgeDriver::drain(const Context& context) {
+  {
+    const MutexLock lock(mu_);
+    for (const ListenerRecord* one : table_.all()) close_sockets(*table_.find(one->lb, one->id));
+  }
+  settle(context);
+  while (connections() > 0 && !context.expired())
+    (void)sleep_for(context.tasks, kDrainLook, context.stop);
+  return connections();
+}
+
+std::size_t EdgeDriver::connections() const {
+  std::size_t sum = 0;
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all()) sum += record->listener->counters.read().active;
+  return sum;
 }
 
 Tallies EdgeDriver::totals() const {

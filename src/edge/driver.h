@@ -108,6 +108,10 @@ class EdgeDriver final : public lb::Driver {
   // Where servers of this process and the API server are: nobody is carried there. A target that
   // is there already is left.
   void set_own_endpoints(std::vector<Endpoint> endpoints);
+  // Takes nothing new any more, on no listener, and returns when all connections have ended or the
+  // context has: how many are left then. What there is stays as it is, so only its end should
+  // follow. UDP has no connections that could end: its sessions go with their sockets.
+  std::size_t drain(const Context& context);
 
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
@@ -136,6 +140,7 @@ class EdgeDriver final : public lb::Driver {
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
+  std::size_t connections() const;
   void settle(const Context& context);
   std::string new_id() REQUIRES(mu_);
 

@@ -183,7 +183,6 @@ class Playground::Impl {
       return keep_running(
           own, {}, [this](const Context& now) { return run_controller(now); },
           [this](const Error& error) {
-            // The same identity has its lease at once.
             log_error("the controller ended and is started again", {{"error", error.to_string()}});
             const MutexLock lock(mu_);
             ++restarts_;

@@ -1,8 +1,7 @@
 // A part that is started again when it ends, as a container would be.
 //
-// For the controller: one that could not renew its lease in time, because the process was paused or
-// the machine had no time for it, ends itself, and nobody else is there to take over. Blocks the
-// task that calls it.
+// For the controller: one that finds its lease in other hands ends itself, and in a playground
+// nobody else is there to take over. Blocks the task that calls it.
 #pragma once
 
 #include <functional>

@@ -77,5 +77,42 @@ TEST_F(ApiSeats, PodsGetTheirPortsWhileOthersFillTheServer) {
              answered.load(), turned_away.load(), longest);
 }
 
+// Notes which flow served the last call.
+class FlowNoting final : public net::Transport {
+ public:
+  explicit FlowNoting(net::Transport& inner) : inner_(inner) {}
+  Result<net::Response> call(const Context& context, const net::Request& request) override {
+    Result<net::Response> answer = inner_.call(context, request);
+    if (answer) flow = answer->headers.get("X-Kubernetes-PF-FlowSchema-UID");
+    return answer;
+  }
+  Result<std::unique_ptr<net::Stream>> open(const Context& context,
+                                            const net::Request& request) override {
+    return inner_.open(context, request);
+  }
+  std::string flow;
+
+ private:
+  net::Transport& inner_;
+};
+
+TEST_F(ApiSeats, TheLeaseIsRenewedApartFromBulkWork) {
+  const auto uid_of = [&](const char* flow) {
+    const auto found =
+        cluster_->client().get(cluster_->context(), kube::types::kFlowSchema, {"", flow});
+    return found ? std::string(wire::string_at(*found, "/metadata/uid")) : found.error().message;
+  };
+  auto cluster = kube::load_kubeconfig({cluster_->plane().user_kubeconfig_path().string()}, "");
+  ASSERT_TRUE(cluster) << cluster.error().to_string();
+  net::CurlTransport network;
+  FlowNoting noting(network);
+  kube::Client replica(noting, *cluster);
+  const auto lease = replica.get(cluster_->context(), kube::types::kLease, {"default", "berth"});
+  ASSERT_TRUE(lease) << lease.error().to_string();
+  EXPECT_EQ(noting.flow, uid_of("berth-lease"));
+  ASSERT_TRUE(replica.list(cluster_->context(), kube::types::kConfigMap));
+  EXPECT_EQ(noting.flow, uid_of("berth-bulk")) << "that of everything else";
+}
+
 }  // namespace
 }  // namespace berth

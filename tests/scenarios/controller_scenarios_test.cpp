@@ -152,6 +152,8 @@ class Crew {
   bool busy() const {
     return std::ranges::any_of(counters_, [](const auto& c) { return c && c->busy(); });
   }
+  // How many processes there were, those that ended included.
+  int started() const { return generation_; }
   // The leader ends in order, and another process comes in its place.
   void restart_leader() {
     for (auto& counter : counters_) {
@@ -259,6 +261,33 @@ Result<sim::RunReport> run_restarts(std::uint64_t seed) {
   return finish(cluster, kMapCount, kWanted);
 }
 
+// Nobody reaches the API server for longer than a lease lasts. A leader that is alone is the leader
+// again afterwards, and its process, with all that it carries, has lived on.
+Result<sim::RunReport> run_outage(std::uint64_t seed) {
+  constexpr int kMapCount = 4;
+  constexpr int kWanted = 6;
+  Random random(seed);
+  Cluster cluster(seed, some_network(random));
+  Crew crew(cluster, 1);
+  if (Result<> ran = cluster.run_until([&] { return crew.led(); }); !ran) return pass(ran);
+  if (Result<> created = create_maps(cluster, kMapCount, kWanted); !created) return pass(created);
+  if (Result<> ran = cluster.run_for(up_to(random, std::chrono::seconds{2})); !ran)
+    return pass(ran);
+  constexpr int kEverything = 1'000'000;
+  cluster.server().faults().refuse_next(
+      {}, {.code = 503, .reason = "ServiceUnavailable", .message = "out"}, kEverything);
+  if (Result<> ran =
+          cluster.run_for(std::chrono::seconds{20} + up_to(random, std::chrono::seconds{60}));
+      !ran)
+    return pass(ran);
+  if (crew.led()) return fail(Code::internal, "it leads without an API server");
+  cluster.server().faults().clear();
+  Result<sim::RunReport> done = finish(cluster, kMapCount, kWanted);
+  if (done && crew.started() != 1) return fail(Code::internal, "the process ended in the outage");
+  if (done && !crew.led()) return fail(Code::internal, "nobody leads after the outage");
+  return done;
+}
+
 Result<sim::RunReport> run_crashed(const sim::CrashPlan& plan) {
   constexpr int kMapCount = 3;
   constexpr int kWanted = 3;
@@ -280,6 +309,11 @@ TEST(ControllerScenarios, EveryMapIsCountedUpWhateverGoesWrong) {
 
 TEST(ControllerScenarios, AStopLetsRunningWorkFinish) {
   const auto swept = sim::sweep(sweep_for("restarts", std::chrono::seconds{4}), run_restarts);
+  ASSERT_TRUE(swept) << swept.error().message;
+}
+
+TEST(ControllerScenarios, ALoneLeaderOutlivesAnOutageOfTheApiServer) {
+  const auto swept = sim::sweep(sweep_for("outages", std::chrono::seconds{4}), run_outage);
   ASSERT_TRUE(swept) << swept.error().message;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/json.hpp>
 
 #include "kube/runtime/leader_election.h"
 #include "scenario.h"
@@ -143,6 +144,71 @@ Result<sim::RunReport> report(Cluster& cluster) {
   return cluster.kernel().report();
 }
 
+const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+// Somebody with kubectl deletes the Lease at random moments, or edits it.
+class Meddler {
+ public:
+  explicit Meddler(Cluster& cluster) : cluster_(cluster), random_(cluster.kernel().fork_random()) {
+    (void)cluster.play("meddler", [this](std::stop_token stop) {
+      while (!resting_ && cluster_.pause(up_to(random_, kMostPause), stop)) meddle();
+    });
+  }
+  ~Meddler() { cluster_.end_players(); }
+  Meddler(const Meddler&) = delete;
+  Meddler& operator=(const Meddler&) = delete;
+  void stop() { resting_ = true; }
+
+ private:
+  static constexpr Duration kMostPause = std::chrono::seconds{12};
+
+  void meddle() {
+    if (resting_) return;
+    const std::string lease = kLeases + "/berth";
+    const std::uint64_t deed = random_.below(6);
+    if (deed == 0) return (void)edit(lease, {{"holderIdentity", ""}});
+    // With one second and no holder, it would say that the lease was given up.
+    if (deed == 1) return (void)edit(lease, {{"leaseDurationSeconds", 2}});
+    // Twice in a row, too: whoever made it anew loses it again.
+    do {
+      (void)cluster_.ask("DELETE", lease);
+    } while (random_.chance(0.3) && cluster_.pause(up_to(random_, std::chrono::seconds{3}), {}));
+  }
+  Result<wire::Value> edit(const std::string& lease, wire::Object spec) {
+    return cluster_.ask("PATCH", lease, wire::Object{{"spec", std::move(spec)}});
+  }
+
+  Cluster& cluster_;
+  Random random_;
+  bool resting_ = false;
+};
+
+// The Lease is deleted and edited by hand, on a network where a renewal may be late by seconds.
+Result<sim::RunReport> run_meddled(std::uint64_t seed) {
+  Random random(seed);
+  world::ClusterOptions options;
+  options.kernel.max_latency = up_to(random, std::chrono::seconds{4});
+  options.kernel.crash = sim::CrashRandomly{.probability = 0.02, .max_crashes = 3};
+  options.link.lost_answer_chance = random.chance(0.5) ? 0.2 : 0;
+  Cluster cluster(seed, options);
+  world::Gremlin gremlin(cluster, {.pause = std::chrono::seconds{2},
+                                   .resources = {"leases"},
+                                   .verbs = {"get", "create", "update"},
+                                   .max_repeats = 4});
+  Meddler meddler(cluster);
+  Election election(cluster);
+  if (Result<> ran = election.run_for(std::chrono::minutes{4}); !ran) return pass(ran);
+  gremlin.stop();
+  meddler.stop();
+  cluster.link().lost_answer_chance = 0;
+  cluster.kernel().set_crash_plan(sim::NoCrash{});
+  // One that was taken away just now, and one whole lease for whoever makes it anew.
+  const Duration bound = 2 * kLease + 4 * kRetry + std::chrono::seconds{30};
+  if (Result<> led = election.run_until_led(bound); !led) return pass(led);
+  if (Result<> ran = election.run_for(std::chrono::seconds{30}); !ran) return pass(ran);
+  return report(cluster);
+}
+
 // Everything goes wrong for a while; when it ends, somebody leads soon.
 Result<sim::RunReport> run_troubled(std::uint64_t seed) {
   Random random(seed);
@@ -176,7 +242,8 @@ Result<sim::RunReport> run_calm(std::uint64_t seed) {
   Cluster cluster(seed, options);
   Election election(cluster);
   const Duration calls = 4 * options.kernel.max_latency + std::chrono::seconds{1};
-  if (Result<> led = election.run_until_led(kRetry + calls); !led) return pass(led);
+  // Nobody knows whether somebody else led before the Lease was there.
+  if (Result<> led = election.run_until_led(kLease + 2 * kRetry + calls); !led) return pass(led);
   for (int round = 0; round < 3; ++round) {
     if (Result<> ran = election.run_for(up_to(random, std::chrono::seconds{20})); !ran)
       return pass(ran);
@@ -193,6 +260,12 @@ Result<sim::RunReport> run_calm(std::uint64_t seed) {
 TEST(LeaderScenarios, NeverTwoMayWriteHoweverTroubled) {
   const auto swept =
       sim::sweep(sweep_for("elections in trouble", std::chrono::seconds{6}), run_troubled);
+  ASSERT_TRUE(swept) << swept.error().message;
+}
+
+TEST(LeaderScenarios, ADeletedLeaseNeverGivesTwoLeaders) {
+  const auto swept =
+      sim::sweep(sweep_for("leases deleted by hand", std::chrono::seconds{6}), run_meddled);
   ASSERT_TRUE(swept) << swept.error().message;
 }
 

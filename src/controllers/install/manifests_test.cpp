@@ -91,6 +91,22 @@ TEST(Manifests, WhatTheWebhookAsksForDoesNotQueueBehindBulkWork) {
   EXPECT_FALSE(is_claims_call(*claims, "patch", "pods"));
 }
 
+// A leader that waits behind its own bulk work for a seat loses the lease.
+TEST(Manifests, TheLeaseIsRenewedBesideBulkWork) {
+  const auto all = manifests({.ns = "games-infra"});
+  const Wanted* lease = find(all, "FlowSchema", "berth-lease");
+  const Wanted* claims = find(all, "FlowSchema", "berth-claims");
+  ASSERT_TRUE(lease && claims);
+  EXPECT_EQ(wire::string_at(lease->object, "/spec/priorityLevelConfiguration/name"),
+            "leader-election");
+  EXPECT_LT(wire::int_at(lease->object, "/spec/matchingPrecedence"),
+            wire::int_at(claims->object, "/spec/matchingPrecedence"));
+  for (const char* verb : {"get", "create", "update"})
+    EXPECT_TRUE(is_claims_call(*lease, verb, "leases")) << verb;
+  EXPECT_EQ(wire::string_at(lease->object, "/spec/rules/0/resourceRules/0/apiGroups/0"),
+            "coordination.k8s.io");
+}
+
 TEST(Manifests, NobodyGetsEverything) {
   for (const Wanted& one : manifests({})) {
     const wire::Array* rules = wire::array_at(one.object, "/rules");

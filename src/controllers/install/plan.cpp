@@ -225,13 +225,22 @@ Array calls_of_the_webhook() {
           taken(Array{"get", "list"}, pods.group, pods.plural)};
 }
 
-// They must find a seat while bulk work (everything else of ours) fills its own. The server cannot
-// tell who of us calls: controllers that patch Listeners sit there too, which is why they give way.
+// The level that every cluster has for leases. A leader whose renewal queues behind bulk work of
+// its own would lose the lead at the moment when there is most to do.
+constexpr std::string_view kLeaseLevel = "leader-election";
+
+// Claims must find a seat while bulk work (everything else of ours) fills its own. The server
+// cannot tell who of us calls: controllers that patch Listeners sit there too, which is why they
+// give way.
 void add_priority_levels(const OurUser& us, std::vector<Wanted>& out) {
   const auto& level = kube::types::kPriorityLevelConfiguration;
   const auto& flow = kube::types::kFlowSchema;
   out.push_back({level, priority_level("berth-claims", 30)});
   out.push_back({level, priority_level("berth-bulk", 20)});
+  out.push_back({flow, flow_schema("berth-lease", kLeaseLevel, 850,
+                                   flow_rule(us, Array{taken(Array{"get", "create", "update"},
+                                                             kube::types::kLease.group,
+                                                             kube::types::kLease.plural)}))});
   out.push_back({flow, flow_schema("berth-claims", "berth-claims", 900,
                                    flow_rule(us, calls_of_the_webhook()))});
   out.push_back({flow, flow_schema("berth-bulk", "berth-bulk", 950,

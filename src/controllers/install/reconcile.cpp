@@ -83,7 +83,7 @@ Installer::~Installer() = default;
 void Installer::add_to(kube::Manager& manager) {
   for (const auto& informer : watched_->informers) manager.add(informer->core());
   manager.add(controller_);
-  refresh();
+  controller_.at_start([this] { refresh(); });  // also what is not there
 }
 
 void Installer::refresh() {

@@ -30,7 +30,7 @@ class Installer {
   // kinds can start then. The webhooks follow when the controller runs, and with it somebody who
   // answers them.
   Result<> install(const Context& context);
-  // Where the API server finds our webhooks. Before `add_to`.
+  // Where the API server finds our webhooks. Before the manager runs.
   void set_webhook_address(WebhookAddress address) { settings_.webhooks = std::move(address); }
 
   // Caches and the controller that watch over it from then on.

@@ -54,6 +54,12 @@ void ListenerController::watch() {
     // Nothing to wish for one that is as it should be: most of them, after a restart.
     if (!change.after || !rests(*change.after)) emit(change.object().meta.key());
   });
+  notes_.at_start([this] { queue_outcomes(); });
+  // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
+  // is back.
+  listeners_.on_change([this](const kube::Change<api::Listener>& change) {
+    if (!change.after && engine_) engine_->forget(change.object().meta.key().to_string());
+  });
   // A grant that came or went decides whether its Listeners are acted on. Those of the first list
   // are known before any Listener is looked at.
   wishes_.watch(balancers_, [this](const auto& change, const auto& emit) {
@@ -64,6 +70,16 @@ void ListenerController::watch() {
       if (is_about(grants, *one) && !rests(*one)) emit(one->meta.key());
     }
   });
+}
+
+// Outcomes that came while nobody wrote them down.
+void ListenerController::queue_outcomes() {
+  std::vector<ObjectKey> keys;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [key, noted] : outcomes_) keys.push_back(key);
+  }
+  for (const ObjectKey& key : keys) notes_.queue().add(key);
 }
 
 void ListenerController::add_to(kube::Manager& manager) {

@@ -54,6 +54,7 @@ class ListenerController final : public engine::Sink {
   };
 
   void watch();
+  void queue_outcomes();
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);

@@ -43,11 +43,14 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
     if (change.after && !same_wish) emit(change.object().meta.key());
   });
   // How many listeners it has is part of what it says.
-  listeners.on_change([this, defaults](const kube::Change<api::Listener>& change) {
-    if (change.initial || (change.before && change.after)) return;
-    if (const auto lb = claims::load_balancer_of(change.object(), defaults))
-      controller_.queue().add_after({"", model::object_name(*lb)}, kGather);
-  });
+  controller_.watch(
+      listeners,
+      [defaults](const auto& change, const auto& emit) {
+        if (change.initial || (change.before && change.after)) return;
+        if (const auto lb = claims::load_balancer_of(change.object(), defaults))
+          emit({"", model::object_name(*lb)});
+      },
+      kGather);
 }
 
 Result<Requeue> LoadBalancerController::reconcile(const Context& context, const ObjectKey& key) {

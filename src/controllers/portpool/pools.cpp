@@ -58,20 +58,23 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
       defaults_(std::move(defaults)),
       controller_(tasks, counting_failures("portpool", kWorkers, registry),
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
-  watch(controller_.queue());
+  watch();
 }
 
-void PoolController::watch(kube::WorkQueue& queue) {
+void PoolController::watch() {
   controller_.watch(caches_.pools,
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
-  caches_.listeners.on_change([this, &queue](const kube::Change<api::Listener>& change) {
-    const ObjectKey pool = claims::pool_of(change.object());
-    if (!concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners)) return;
-    queue.add_after(pool, kGather);
-    // Somebody may have written another name on it.
-    const ObjectKey before = change.before ? claims::pool_of(*change.before) : pool;
-    if (before != pool) queue.add_after(before, kGather);
-  });
+  controller_.watch(
+      caches_.listeners,
+      [this](const auto& change, const auto& emit) {
+        const ObjectKey pool = claims::pool_of(change.object());
+        if (!concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners)) return;
+        emit(pool);
+        // Somebody may have written another name on it.
+        const ObjectKey before = change.before ? claims::pool_of(*change.before) : pool;
+        if (before != pool) emit(before);
+      },
+      kGather);
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
   controller_.watch(caches_.balancers, [](const auto& change, const auto& emit) {

@@ -33,7 +33,7 @@ class PoolController {
   // A write found its object changed: the pool is looked at again.
   using Overtaken = std::atomic<bool>;
 
-  void watch(kube::WorkQueue& queue);
+  void watch();
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> take_in(const Context& context, const api::PortPool& pool, Overtaken& overtaken);
   // Without a problem when the item owns its ports.

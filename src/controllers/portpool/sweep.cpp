@@ -37,6 +37,14 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
                                   emit(claim->ns);
                               });
   caches_.listeners.on_change([this](const kube::Change<api::Listener>& change) { note(change); });
+  controller_.watch(
+      caches_.listeners,
+      [](const auto& change, const auto& emit) {
+        if (!change.after) return;
+        const auto claim = claims::claim_of(*change.after);
+        if (claim && claim->state == ledger::SlotState::claimed) emit({"", claim->ns});
+      },
+      options_.claim_lifetime);
 }
 
 void ClaimSweeper::note(const kube::Change<api::Listener>& change) {
@@ -54,7 +62,6 @@ void ClaimSweeper::note(const kube::Change<api::Listener>& change) {
     if (sighting.claim == text) return;
     sighting = {std::string(text), tasks_.now()};
   }
-  controller_.queue().add_after({"", claim->ns}, options_.claim_lifetime);
 }
 
 Duration ClaimSweeper::time_left(const api::Listener& lock, Instant now) {

@@ -89,6 +89,7 @@ std::optional<WebhookCertificate> CertificateKeeper::usable_part(
 Result<> CertificateKeeper::ensure(const Context& context) {
   for (int round = 0; round < kMaxRounds; ++round) {
     const WallTime now = context.tasks.wall_time();
+    const Instant begun = context.tasks.now();
     const Result<Value> secret = client_.get(context, types::kSecret, options_.secret);
     if (!secret && secret.error().code != Code::not_found) return fail(secret.error());
     const std::optional<WebhookCertificate> found = usable_part(secret);
@@ -101,6 +102,7 @@ Result<> CertificateKeeper::ensure(const Context& context) {
     if (!made) return pass(made);
     Result<> stored = store(context, *made, secret ? &*secret : nullptr);
     if (stored) {
+      if (!secret && !current()) made_at_ = begun;
       publish(std::move(*made));
       return {};
     }

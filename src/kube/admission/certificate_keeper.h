@@ -7,6 +7,7 @@
 // task at a time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -52,6 +53,9 @@ class CertificateKeeper {
 
   // Null before the first `ensure`.
   std::shared_ptr<const WebhookCertificate> current() const;
+  // A moment before we made the Secret, if there was none when we started; else the beginning of
+  // time.
+  Instant made_at() const { return made_at_; }
 
  private:
   // What is to be used now: as found, or with what was due made anew.
@@ -65,6 +69,7 @@ class CertificateKeeper {
   Client& client_;
   const CertificateKeeperOptions options_;
   std::function<void(const WebhookCertificate&)> on_change_;
+  std::atomic<Instant> made_at_{Instant::min()};
   mutable Mutex mu_;
   std::shared_ptr<const WebhookCertificate> current_ GUARDED_BY(mu_);
 };

@@ -213,18 +213,18 @@ bool StoreCore::is_news(const ObjectMeta& meta, const void* before) const {
 }
 
 // One of the two may be null. Notes the change for `deliver`.
-void StoreCore::apply(const Object& before, Object after) {
+void StoreCore::apply(const Object& before, Object after, Writer by) {
   const bool same = before && after && meta_of_(before.get()).uid == meta_of_(after.get()).uid;
   const bool initial = !listed_once_;
   if (before) {
     for (Index& index : tables_->indexes) index.erase(before);
     tables_->objects.erase(before);
-    if (!same) pending_.push_back({before, nullptr, initial});
+    if (!same) pending_.push_back({{before, nullptr, initial}, by});
   }
   if (after) {
     tables_->objects.insert(after);
     for (Index& index : tables_->indexes) index.insert(after, tables_->by_key);
-    pending_.push_back({same ? before : nullptr, std::move(after), initial});
+    pending_.push_back({{same ? before : nullptr, std::move(after), initial}, by});
   }
 }
 
@@ -234,9 +234,9 @@ bool StoreCore::put(Object object) {
     const ObjectMeta& meta = meta_of_(object.get());
     const Object before = tables_->find(meta);
     if (!is_news(meta, before.get())) return false;
-    apply(before, std::move(object));
+    apply(before, std::move(object), Writer::single);
   }
-  deliver();
+  deliver(Writer::single);
   return true;
 }
 
@@ -251,9 +251,9 @@ bool StoreCore::erase(const ObjectKey& key, std::string_view uid, ResourceVersio
     if (!before) return false;
     const ObjectMeta& meta = meta_of_(before.get());
     if (meta.resource_version > at || (!uid.empty() && meta.uid != uid)) return false;
-    apply(before, nullptr);
+    apply(before, nullptr, Writer::single);
   }
-  deliver();
+  deliver(Writer::single);
   return true;
 }
 
@@ -269,7 +269,7 @@ void StoreCore::advance(ResourceVersion seen) {
     if (seen <= seen_) return;
     set_seen(seen);
   }
-  deliver();
+  deliver(Writer::follower);
 }
 
 void StoreCore::begin_list() {
@@ -284,10 +284,12 @@ void StoreCore::list_item(Object object) {
     const ObjectMeta& meta = meta_of_(object.get());
     const Object before = tables_->find(meta);
     const bool newer = !before || meta.resource_version > meta_of_(before.get()).resource_version;
-    tables_->listed.insert(newer || history_restarted_ ? object : before);
-    if (newer || history_restarted_) apply(before, std::move(object));
+    const bool taken = newer || history_restarted_;
+    tables_->listed.insert(taken ? object : before);
+    if (!taken) return;
+    apply(before, std::move(object), Writer::follower);
   }
-  deliver();
+  deliver(Writer::follower);
 }
 
 void StoreCore::keep_listed(const ObjectKey& key) {
@@ -309,7 +311,7 @@ void StoreCore::remove_unlisted(ResourceVersion at) {
     if (meta_of_(object.get()).resource_version > at && !history_restarted_) continue;
     gone.push_back(object);
   }
-  for (const Object& object : gone) apply(object, nullptr);
+  for (const Object& object : gone) apply(object, nullptr, Writer::follower);
 }
 
 Result<> StoreCore::end_list(ResourceVersion at) {
@@ -326,7 +328,7 @@ Result<> StoreCore::end_list(ResourceVersion at) {
     listed_once_ = true;
     set_seen(at);
   }
-  deliver();
+  deliver(Writer::follower);
   return {};
 }
 
@@ -335,32 +337,61 @@ void StoreCore::abandon_list() {
   tables_->listed = {};
 }
 
-void StoreCore::deliver() {
-  bool nested = true;
-  for (;;) {
-    std::vector<Change> changes;
-    bool progress = false;
-    bool all_listed = false;
-    {
-      const MutexLock lock(mu_);
-      if (nested && delivering_) return;
-      nested = false;
-      delivering_ = !pending_.empty() || progress_pending_;
-      if (!delivering_) return;
-      changes.swap(pending_);
-      progress = std::exchange(progress_pending_, false);
-      all_listed = listed_once_;
-    }
-    for (const Change& change : changes) {
-      for (const Handler& handler : handlers_) handler(change);
-    }
-    if (!progress) continue;
-    {
-      const MutexLock lock(mu_);
-      synced_ = synced_ || all_listed;
-    }
-    for (const auto& callback : on_progress_) callback();
+void StoreCore::deliver(Writer who) {
+  if (who == Writer::follower) {
+    turn_.lock();
+    deliver_all(who);
+    turn_.unlock();
   }
+  // Who does not get the turn leaves its change to the one that has it: that one looks once more
+  // after it has given the turn back.
+  while (has_left(who) && turn_.try_lock()) {
+    deliver_all(who);
+    turn_.unlock();
+  }
+}
+
+// Whoever delivers takes along what came meanwhile; and a follower with changes here is on its way.
+bool StoreCore::has_left(Writer who) const {
+  const MutexLock lock(mu_);
+  if (delivering_ || pending_.empty()) return false;
+  return who == Writer::follower || pending_.front().by == Writer::single;
+}
+
+void StoreCore::deliver_all(Writer who) {
+  for (;;) {
+    const Batch batch = next_batch(who);
+    if (batch.changes.empty() && !batch.progress) return;
+    tell(batch);
+  }
+}
+
+StoreCore::Batch StoreCore::next_batch(Writer who) {
+  const MutexLock lock(mu_);
+  Batch batch;
+  while (!pending_.empty()) {
+    if (who == Writer::single && pending_.front().by == Writer::follower) break;
+    batch.changes.push_back(std::move(pending_.front().change));
+    pending_.pop_front();
+  }
+  if (who == Writer::follower) {
+    batch.progress = std::exchange(progress_pending_, false);
+    batch.all_listed = listed_once_;
+  }
+  delivering_ = !batch.changes.empty() || batch.progress;
+  return batch;
+}
+
+void StoreCore::tell(const Batch& batch) {
+  for (const Change& change : batch.changes) {
+    for (const Handler& handler : handlers_) handler(change);
+  }
+  if (!batch.progress) return;
+  {
+    const MutexLock lock(mu_);
+    synced_ = synced_ || batch.all_listed;
+  }
+  for (const auto& callback : on_progress_) callback();
 }
 
 }  // namespace berth::kube

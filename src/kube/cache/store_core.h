@@ -8,11 +8,15 @@
 //   `seen` leaves a tombstone until `seen` has passed it.
 // - A list is applied item by item; objects that it lacks are deleted at its end, except those
 //   written after its snapshot. Given up half-way, it has deleted nothing.
-// - Changes are delivered in the order they were applied, one at a time, without a lock held. A
-//   writer that finds another one delivering leaves its changes to that one and returns.
+// - Changes are delivered in the order they were applied, one at a time, without the lock of the
+//   objects held. Whoever follows the server (lists, progress) delivers its own, and what others
+//   left before them. A single write that finds somebody delivering, or changes of a follower ahead
+//   of its own, leaves its change to that one and returns: an admission never tells of a list.
+//   Handlers do not wait, and do not follow.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
@@ -22,6 +26,7 @@
 
 #include "base/mutex.h"
 #include "base/result.h"
+#include "base/turn.h"
 #include "kube/cache/object_meta.h"
 #include "wire/json_reader.h"
 
@@ -77,6 +82,8 @@ class StoreCore {
 
  private:
   struct Tables;
+  // Who brings a change: somebody with one write, or the task that follows the server.
+  enum class Writer : std::uint8_t { single, follower };
   struct Tombstone {
     ObjectKey key;
     ResourceVersion at;
@@ -85,10 +92,24 @@ class StoreCore {
   static constexpr std::size_t kMaxTombstones = 1024;
 
   bool is_news(const ObjectMeta& meta, const void* before) const REQUIRES(mu_);
-  void apply(const Object& before, Object after) REQUIRES(mu_);
+  void apply(const Object& before, Object after, Writer by) REQUIRES(mu_);
   void set_seen(ResourceVersion seen) REQUIRES(mu_);
   void remove_unlisted(ResourceVersion at) REQUIRES(mu_);
-  void deliver();
+  struct Pending {
+    Change change;
+    Writer by;
+  };
+  struct Batch {
+    std::vector<Change> changes{};
+    bool progress = false;
+    bool all_listed = false;
+  };
+  void deliver(Writer who);
+  void deliver_all(Writer who) REQUIRES(turn_);
+  bool has_left(Writer who) const;
+  // What `who` may deliver now; empty: nothing, and it is nobody's turn any more.
+  Batch next_batch(Writer who) REQUIRES(turn_);
+  void tell(const Batch& batch) REQUIRES(turn_);
 
   const MetaOf meta_of_;
   std::vector<Handler> handlers_;                     // fixed before the first write
@@ -103,7 +124,8 @@ class StoreCore {
   bool keep_unlisted_ GUARDED_BY(mu_) = false;      // of the list under way
   bool history_restarted_ GUARDED_BY(mu_) = false;  // versions in store mean nothing any more
 
-  std::vector<Change> pending_ GUARDED_BY(mu_);
+  Turn turn_;  // held while handlers run; before mu_, and only a follower waits for it
+  std::deque<Pending> pending_ GUARDED_BY(mu_);
   bool progress_pending_ GUARDED_BY(mu_) = false;
   bool delivering_ GUARDED_BY(mu_) = false;
 };

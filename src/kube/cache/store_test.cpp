@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <thread>
 
 #include "base/threads.h"
 
@@ -231,6 +232,34 @@ TEST_F(StoreTest, AHandlerMayWriteAndOrderIsKept) {
   });
   store.put(thing("a", 11));
   EXPECT_THAT(changes, ElementsAre("- > a/u1@11", "- > b/u1@12"));
+}
+
+// An admission remembers its own write while a list arrives: the list is for its own task to tell.
+TEST_F(StoreTest, AListIsDeliveredByTheTaskThatBringsIt) {
+  constexpr int kListed = 200;
+  sync({}, 10);
+  ThreadTasks tasks;
+  std::unique_ptr<Task> informer;
+  int told_by_admission = 0;
+  const std::thread::id admission = std::this_thread::get_id();
+  store.on_change([&](const Change<Thing>& change) {
+    if (change.object().meta.name != "own") {
+      told_by_admission += std::this_thread::get_id() == admission ? 1 : 0;
+      return;
+    }
+    // Somebody begins a list while this one is told of.
+    informer = tasks.spawn("informer", [&](std::stop_token) {
+      std::vector<Thing> list{thing("own", 11)};
+      for (int i = 0; i < kListed; ++i) list.push_back(thing(fmt::format("p{}", i), 12));
+      EXPECT_TRUE(store.replace(std::move(list), 20));
+    });
+    while (!store.get(key("p0"))) std::this_thread::yield();
+  });
+  store.put(thing("own", 11));
+  informer->join();
+  EXPECT_EQ(told_by_admission, 0);
+  EXPECT_EQ(changes.size(), kListed + 1u) << "one of own, one of each that was listed";
+  EXPECT_EQ(store.seen(), 20u);
 }
 
 // Run under ThreadSanitizer, too.

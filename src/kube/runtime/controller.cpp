@@ -59,17 +59,24 @@ Controller::Controller(Tasks& tasks, ControllerOptions options, Reconcile reconc
       metrics_(options_.registry ? std::make_unique<Metrics>(*options_.registry, options_)
                                  : nullptr),
       queue_(tasks, {.name = options_.name, .registry = options_.registry}),
-      idle_(tasks.signal()) {}
+      idle_(tasks.signal()) {
+  queue_.shut_down();
+}
 
 Controller::~Controller() { stop(tasks_.now()); }
 
 void Controller::start() {
+  queue_.reopen();
+  // First, so that no change falls between what is there and what comes.
+  running_ = true;
+  for (const auto& step : at_start_) step();
   for (int i = 0; i < options_.workers; ++i) {
     workers_.push_back(tasks_.spawn(options_.name, [this](std::stop_token stop) { work(stop); }));
   }
 }
 
 void Controller::stop(Instant drain_until) {
+  running_ = false;
   queue_.shut_down();
   while (active_ > 0 && tasks_.wait(*idle_, drain_until, {})) {
   }

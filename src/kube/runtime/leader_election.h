@@ -3,11 +3,17 @@
 // A lease is valid for as long as this replica itself saw it not change, measured with its own
 // monotonic clock; the times written in it are for people. `may_write` is the fence: true only
 // while the last successful renewal is younger than the renew deadline, which is shorter than the
-// time after which others take over. Any task may ask it. Losing the lease ends the process: what
-// was begun under it must not go on.
+// time after which others take over. It closes at once when the Lease is found gone or with another
+// holder. Any task may ask it; the rest is for one task.
+//
+// Anybody may delete the Lease, and its holder writes on until it finds out. So whoever makes a new
+// one cannot know that nobody leads: it leads with the first renewal after a whole lease duration.
+// Two need not wait: a leader whose fence is still open when it has made it anew, and the first
+// replica of an installation, before which nobody led.
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +31,8 @@ struct LeaderElectionOptions {
   Duration renew_deadline = std::chrono::seconds{10};
   Duration retry_period = std::chrono::seconds{2};
   double retry_jitter = 1.2;
+  // Nobody can have led before we did, if we begin before this moment.
+  std::function<Instant()> nobody_led_until = [] { return Instant::min(); };
   metrics::Registry* registry = nullptr;
 };
 
@@ -35,9 +43,12 @@ class LeaderElector {
 
   // Blocks until this replica leads. Fails only with `stopped` or `timeout`.
   Result<> acquire(const Context& context);
-  // Renews until the stop (success) or until the lease is lost (`conflict`, with the new holder in
-  // the message).
+  // Renews until the stop (success) or until the lead is lost: `conflict` when another holds the
+  // Lease now, `unavailable` when it could not be renewed in time or was taken away.
   Result<> hold(const Context& context);
+  // After a lead that was lost without a successor: blocks until this replica leads again. Fails
+  // with `conflict` when it reads a Lease that another holds.
+  Result<> regain(const Context& context);
   // Gives the lease up, so that another need not wait for it to run out. Only after all work under
   // it has ended.
   Result<> release(const Context& context);
@@ -45,20 +56,29 @@ class LeaderElector {
   bool may_write(Instant now) const;
 
  private:
+  enum class Standing : std::uint8_t {
+    leads,
+    waits,    // for its time: the Lease is ours, or nobody's
+    follows,  // another holds it
+  };
   struct Observed;  // the lease as last seen, and when it last changed
-  Result<bool> try_once(const Context& context);
-  Result<bool> renew_known(const Context& context);
-  Result<bool> take_or_wait(const Context& context);
-  Result<bool> write(const Context& context, wire::Value lease, bool exists, Instant begun);
+  Result<Standing> try_once(const Context& context);
+  Result<Standing> look_and_take(const Context& context);
+  Result<Standing> write(const Context& context, wire::Value lease, bool exists, Instant begun);
+  Instant leads_after_making_it(Instant now) const;
   Result<> write_released(const Context& context, wire::Value lease);
+  bool has_run_out(const wire::Value& lease, Instant now) const;
   void observe(wire::Value lease, Instant at);
   void set_leading(bool leading);
+  Error taken_by_another() const;
 
   Client& client_;
   const LeaderElectionOptions options_;
   Random random_;
   std::unique_ptr<Observed> observed_;
-  std::atomic<Instant> last_renewal_{Instant::min()};
+  bool missing_ = false;                 // there was no Lease when we last looked
+  Instant leads_from_ = Instant::min();  // a renewal that was begun earlier does not open the fence
+  std::atomic<Instant> fence_end_{Instant::min()};
   std::atomic<bool> leading_{false};
   metrics::Gauge* status_ = nullptr;
   metrics::Counter* slow_path_ = nullptr;

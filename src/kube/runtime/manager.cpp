@@ -27,30 +27,43 @@ Result<> Manager::run(const Context& context) {
     ready_ = true;
     outcome = lead(context);
   }
+  if (!outcome && outcome.error().code == Code::conflict) {
+    log_warn("another replica leads", {{"error", outcome.error().to_string()}});
+    for (const auto& step : on_deposed_) step(context);
+  }
   ready_ = false;
   leading_ = false;
-  // What was begun under a lease that is lost must not go on: another replica may lead by now.
-  const bool lost_lease = !outcome && outcome.error().code == Code::conflict;
-  stop_controllers(context.tasks, lost_lease ? Duration::zero() : options_.drain);
-  if (elector_) {
-    // The stop has been requested by now, and the release must still go out.
-    const Context last{.tasks = context.tasks, .fields = context.fields};
-    const Result<> released = elector_->release(last.within(kReleaseTimeout));
-    if (!released) log_warn("lease not released", {{"error", released.error().to_string()}});
-  }
+  stop_controllers(context.tasks, true, options_.drain);
+  stop_controllers(context.tasks, false, options_.drain);
+  release_lease(context);
   caches_end.request_stop();
   for (InformerCore* cache : caches_) cache->stop();  // their handlers reach into the controllers
   if (!outcome && outcome.error().code == Code::stopped) return {};
   return outcome;
 }
 
+// The stop has been requested by now, and the release must still go out.
+void Manager::release_lease(const Context& context) {
+  if (!elector_) return;
+  const Context last{.tasks = context.tasks, .fields = context.fields};
+  const Result<> released = elector_->release(last.within(kReleaseTimeout));
+  if (!released) log_warn("lease not released", {{"error", released.error().to_string()}});
+}
+
+std::string Manager::missing_cache() const {
+  for (InformerCore* cache : caches_)
+    if (!cache->progress().synced()) return cache->type().plural;
+  return "";
+}
+
+// For as long as it takes: a process that ends would only begin anew, and ask for more.
 Result<> Manager::sync_caches(const Context& context) {
-  const Context bounded = context.within(options_.sync_timeout);
   for (InformerCore* cache : caches_) {
-    if (Result<> synced = cache->wait_synced(bounded); !synced) {
-      return fail(error_of(synced.error().code, "the cache did not fill")
-                      .about(cache->type().plural)
-                      .because(synced.error()));
+    for (;;) {
+      const Result<> synced = cache->wait_synced(context.within(options_.sync_report));
+      if (synced) break;
+      if (context.expired()) return synced;
+      log_warn("waiting for a cache to fill", {{"resource", cache->type().plural}});
     }
   }
   return {};
@@ -62,8 +75,23 @@ Result<> Manager::lead(const Context& context) {
     wait_for_stop(context);
     return {};
   }
-  if (Result<> acquired = elector_->acquire(context); !acquired) return acquired;
+  Result<> leads = elector_->acquire(context);
+  while (leads) {
+    const Result<> led = lead_while_held(context);
+    if (led) return led;
+    // What was begun under a lease that is lost must not go on: another replica may lead soon.
+    leading_ = false;
+    stop_controllers(context.tasks, true, Duration::zero());
+    if (led.error().code != Code::unavailable) return led;
+    log_warn("the lead is lost: nothing is written until it is back, what is carried goes on",
+             {{"error", led.error().to_string()}});
+    leads = elector_->regain(context);
+  }
+  return leads;
+}
 
+// Until the stop (success), or until the lead is lost.
+Result<> Manager::lead_while_held(const Context& context) {
   // The lease is renewed beside the take-over, which may take longer than the lease lasts. When it
   // is lost, `ended` stops whatever this replica began under it.
   std::stop_source ended;
@@ -109,9 +137,11 @@ void Manager::start_controllers(bool that_need_leadership) {
   }
 }
 
-void Manager::stop_controllers(Tasks& tasks, Duration drain) {
+void Manager::stop_controllers(Tasks& tasks, bool that_need_leadership, Duration drain) {
   const Instant until = saturating_add(tasks.now(), drain);
-  for (Controller* controller : controllers_ | std::views::reverse) controller->stop(until);
+  for (Controller* controller : controllers_ | std::views::reverse) {
+    if (controller->options().needs_leadership == that_need_leadership) controller->stop(until);
+  }
 }
 
 }  // namespace berth::kube

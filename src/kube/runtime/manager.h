@@ -2,8 +2,10 @@
 //
 // Order: caches, until all are synced; controllers that run everywhere; leadership; a quorum list
 // of every cache, so that nothing a former leader wrote is missing; controllers that need
-// leadership. `run` blocks its task until the stop or until the lease is lost. Parts are owned by
-// the composition root and added before `run`.
+// leadership. A lead that is lost without a successor, because nobody reaches the API server, ends
+// those controllers alone: they start again, from a quorum list, when the lead is back. `run`
+// blocks its task until the stop or until another replica leads. Parts are owned by the composition
+// root and added before `run`.
 #pragma once
 
 #include <atomic>
@@ -17,7 +19,8 @@
 namespace berth::kube {
 
 struct ManagerOptions {
-  Duration sync_timeout = std::chrono::minutes{2};
+  // How often caches that do not fill are spoken of.
+  Duration sync_report = std::chrono::minutes{1};
   Duration drain = std::chrono::seconds{30};
 };
 
@@ -29,29 +32,39 @@ class Manager {
   void add(Controller& controller) { controllers_.push_back(&controller); }
   // Without an elector the process leads from the start.
   void lead_with(LeaderElector& elector) { elector_ = &elector; }
-  // Runs after the quorum list and before the controllers that need leadership.
+  // Runs after the quorum list and before the controllers that need leadership, each time.
   void on_lead(std::function<Result<>(const Context&)> step) {
     on_lead_.push_back(std::move(step));
   }
+  // Runs when another replica leads in our place, before everything is stopped. It may take its
+  // time, but not longer than the context.
+  void on_deposed(std::function<void(const Context&)> step) {
+    on_deposed_.push_back(std::move(step));
+  }
 
-  // Success: stopped in order. `conflict`: the lease was lost, and the process should end.
+  // Success: stopped in order. `conflict`: another replica leads, and the process should end.
   Result<> run(const Context& context);
 
   // Caches are synced and nobody asked for the stop.
   bool ready() const { return ready_; }
+  // The first cache that is not synced; empty when all are.
+  std::string missing_cache() const;
   bool leading() const { return leading_; }
 
  private:
   Result<> sync_caches(const Context& context);
   Result<> lead(const Context& context);
+  Result<> lead_while_held(const Context& context);
   Result<> take_over(const Context& context);
   void start_controllers(bool that_need_leadership);
-  void stop_controllers(Tasks& tasks, Duration drain);
+  void stop_controllers(Tasks& tasks, bool that_need_leadership, Duration drain);
+  void release_lease(const Context& context);
 
   const ManagerOptions options_;
   std::vector<InformerCore*> caches_;
   std::vector<Controller*> controllers_;
   std::vector<std::function<Result<>(const Context&)>> on_lead_;
+  std::vector<std::function<void(const Context&)>> on_deposed_;
   LeaderElector* elector_ = nullptr;
   std::atomic<bool> ready_{false};
   std::atomic<bool> leading_{false};

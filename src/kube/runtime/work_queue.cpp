@@ -108,6 +108,7 @@ int WorkQueue::failures(const ObjectKey& key) const {
 
 void WorkQueue::park(const ObjectKey& key, const StoreProgress& store, ResourceVersion version) {
   const MutexLock lock(mu_);
+  if (shut_down_) return;
   parks_[key].push_back({&store, version, saturating_add(tasks_.now(), options_.park_limit)});
 }
 
@@ -162,32 +163,43 @@ void WorkQueue::release_if_caught_up_locked(const ObjectKey& key, Instant now) {
 }
 
 std::optional<ObjectKey> WorkQueue::pop_locked(Instant now) {
-  for (auto& queue : ready_) {
-    while (!queue.empty()) {
-      auto& [key, entry] = *queue.front();
-      queue.pop_front();
-      --entry.places;
-      const bool stale = !entry.dirty || entry.processing || entry.held;
-      if (stale) {
-        drop_if_idle_locked(entries_.find(key));
-        continue;
-      }
-      if (is_parked_locked(key, now)) {
-        entry.held = true;
-        // Due without progress too: a store that never catches up must not hold the key for ever.
-        delay_locked(key, parks_.at(key).back().until);
-        continue;
-      }
-      entry.dirty = false;
-      --dirty_;
-      if (metrics_) {
-        metrics_->waited(now - entry.dirty_since);
-        metrics_->depth(dirty_);
-      }
-      entry.processing = true;
-      entry.processing_since = now;
+  auto& [normal, low] = ready_;
+  if (normal_in_a_row_ + 1 < kLowTurn) {
+    if (auto key = pop_from_locked(normal, now)) {
+      ++normal_in_a_row_;
       return key;
     }
+  }
+  normal_in_a_row_ = 0;
+  if (auto key = pop_from_locked(low, now)) return key;
+  return pop_from_locked(normal, now);
+}
+
+std::optional<ObjectKey> WorkQueue::pop_from_locked(std::deque<Slot*>& lane, Instant now) {
+  while (!lane.empty()) {
+    auto& [key, entry] = *lane.front();
+    lane.pop_front();
+    --entry.places;
+    const bool stale = !entry.dirty || entry.processing || entry.held;
+    if (stale) {
+      drop_if_idle_locked(entries_.find(key));
+      continue;
+    }
+    if (is_parked_locked(key, now)) {
+      entry.held = true;
+      // Due without progress too: a store that never catches up must not hold the key for ever.
+      delay_locked(key, parks_.at(key).back().until);
+      continue;
+    }
+    entry.dirty = false;
+    --dirty_;
+    if (metrics_) {
+      metrics_->waited(now - entry.dirty_since);
+      metrics_->depth(dirty_);
+    }
+    entry.processing = true;
+    entry.processing_since = now;
+    return key;
   }
   return std::nullopt;
 }
@@ -233,7 +245,25 @@ void WorkQueue::done(const ObjectKey& key) {
 void WorkQueue::shut_down() {
   const MutexLock lock(mu_);
   shut_down_ = true;
+  for (auto& lane : ready_) lane.clear();
+  waiting_.clear();
+  waiting_of_.clear();
+  parks_.clear();
+  failures_.clear();
+  std::erase_if(entries_, [](const Slot& slot) { return !slot.second.processing; });
+  for (auto& [key, entry] : entries_) {
+    entry.dirty = false;
+    entry.held = false;
+    entry.places = 0;
+  }
+  dirty_ = 0;
+  if (metrics_) metrics_->depth(0);
   while (!idle_.empty()) notify_one_locked();
+}
+
+void WorkQueue::reopen() {
+  const MutexLock lock(mu_);
+  shut_down_ = false;
 }
 
 WorkQueueMetrics::Running WorkQueue::running() const {

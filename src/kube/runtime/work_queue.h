@@ -29,6 +29,10 @@ enum class Priority : std::uint8_t {
   low,  // first lists and resyncs: real changes go first
 };
 
+// While keys of both kinds wait, each so many-th that is handed out is a low one: changes that come
+// as fast as they are worked on must not keep a restart from being finished.
+inline constexpr unsigned kLowTurn = 8;
+
 struct WorkQueueOptions {
   std::string name = "queue";
   Duration first_backoff = std::chrono::milliseconds{5};
@@ -60,8 +64,10 @@ class WorkQueue {
   std::optional<ObjectKey> take(std::stop_token stop);
   void done(const ObjectKey& key);
 
-  // No key is handed out any more, and adds are ignored.
+  // No key is handed out any more, adds are ignored, and what waited is forgotten.
   void shut_down();
+  // Takes keys again, from nothing. After all workers have ended.
+  void reopen();
   std::size_t depth() const;
 
  private:
@@ -98,6 +104,7 @@ class WorkQueue {
   void release_if_caught_up_locked(const ObjectKey& key, Instant now) REQUIRES(mu_);
   bool is_parked_locked(const ObjectKey& key, Instant now) REQUIRES(mu_);
   std::optional<ObjectKey> pop_locked(Instant now) REQUIRES(mu_);
+  std::optional<ObjectKey> pop_from_locked(std::deque<Slot*>& lane, Instant now) REQUIRES(mu_);
   void notify_one_locked() REQUIRES(mu_);
 
   Tasks& tasks_;
@@ -107,6 +114,7 @@ class WorkQueue {
   Entries entries_ GUARDED_BY(mu_);
   std::size_t dirty_ GUARDED_BY(mu_) = 0;
   std::deque<Slot*> ready_[2] GUARDED_BY(mu_);  // by priority
+  unsigned normal_in_a_row_ GUARDED_BY(mu_) = 0;
   std::set<Waiting> waiting_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, Waiting> waiting_of_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, std::vector<Park>> parks_ GUARDED_BY(mu_);

@@ -97,6 +97,18 @@ TEST_F(WorkQueueTest, RealChangesGoBeforeFirstLists) {
   EXPECT_EQ(take_now(), kA);
 }
 
+// Changes that come as fast as they are worked on must not keep a restart from being finished.
+TEST_F(WorkQueueTest, AFirstListIsWorkedThroughHoweverManyChangesCome) {
+  queue_.add(kA, Priority::low);
+  int changes = 0;
+  for (; changes < 1000; ++changes) {
+    queue_.add({"games", fmt::format("busy-{}", changes)});
+    queue_.add({"games", fmt::format("more-{}", changes)});
+    if (take_now() == kA) break;
+  }
+  EXPECT_LT(changes, 100);
+}
+
 TEST_F(WorkQueueTest, ARealChangeMovesAWaitingKeyForward) {
   queue_.add(kA, Priority::low);
   queue_.add(kB, Priority::low);

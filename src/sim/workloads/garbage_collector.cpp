@@ -105,7 +105,7 @@ void GarbageCollector::add_to(kube::Manager& manager) {
   manager.add(namespaces_.core());
   manager.add(definitions_.core());
   manager.add(controller_);
-  controller_.queue().add(task_of(kAllKinds));
+  controller_.at_start([this] { controller_.queue().add(task_of(kAllKinds)); });
 }
 
 void GarbageCollector::stop() {
