@@ -1,8 +1,12 @@
 #include "app/app.h"
 
+#include <atomic>
+
 #include "admission/hints.h"
 #include "admission/host_ports.h"
+#include "admission/namespaces.h"
 #include "admission/pod_ports.h"
+#include "admission/pool_rules.h"
 #include "admission/port_pools.h"
 #include "admission/refusal_event.h"
 #include "admission/refused_owners.h"
@@ -76,6 +80,8 @@ struct App::Parts {
         config(std::move(c)),
         client(transport, std::move(cluster), {.registry = &registry}),
         pods(tasks, client, pods_projection(), random.fork(), {.registry = &registry}),
+        namespaces(tasks, client, kube::namespace_projection({.owners = false}), random.fork(),
+                   {.registry = &registry}),
         pools(tasks, client, api::port_pool_projection(), random.fork(), {.registry = &registry}),
         listeners(tasks, client, api::listener_projection(), random.fork(),
                   {.registry = &registry}),
@@ -90,15 +96,23 @@ struct App::Parts {
                  .defaults = config.load_balancers}),
         grantor(client, balancers.store()),
         refused(tasks, client, slots, &registry),
+        known_namespaces(client, namespaces.store()),
+        tenants(listeners.store()),
+        pool_rules(
+            pools.store(), known_namespaces, tenants,
+            [this](const std::string& token) {
+              return !pods.store().by_index(controllers::portpool::kTokenPodIndex, token).empty();
+            }),
         pod_ports(
-            claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
+            claimer, courtesy, pools.store(), known_namespaces, pool_rules, config.max_keep,
+            [this] { return tokens.next(tasks.wall_time()); },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(
             listeners.store(), config.load_balancers,
             [driver_of](const model::LoadBalancerRef& lb) { return driver_of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
-        router(tasks, registry),
+        router(tasks, registry, &paths),
         keeper(client, keeper_options(config)),
         keys(client, {.secret = {config.ns, std::string(controllers::install::kKeysSecret)}}),
         elector(client,
@@ -112,7 +126,9 @@ struct App::Parts {
         installer(
             tasks, client,
             {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
-            [this] { return ca_bundle(); }, random.fork(), &registry),
+            [this] { return ca_bundle(); },
+            [this] { return upgrading ? std::string() : paths.segment(); }, random.fork(),
+            &registry),
         health(registry),
         events(tasks, client, "berth", registry),
         listener_controller(tasks, client, listeners.store(), balancers.store(), courtesy, events,
@@ -129,6 +145,7 @@ struct App::Parts {
             tasks, client, caches(), claimer, events,
             {.defaults = config.load_balancers,
              .quarantine = config.quarantine,
+             .max_keep = config.max_keep,
              .may_write = [this] { return may_write(); },
              .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
             &registry),
@@ -189,6 +206,7 @@ struct App::Parts {
 
   void add_to_manager() {
     manager.add(pods.core());
+    manager.add(namespaces.core());
     manager.add(pools.core());
     manager.add(listeners.core());
     manager.add(balancers.core());
@@ -247,6 +265,22 @@ struct App::Parts {
                       [this] { return keeper.current() ? "" : std::string("not made yet"); });
   }
 
+  // Webhooks whose configuration was made by the version before are called without a secret. It is
+  // moved when replicas of that version have had time to go.
+  void look_at_paths(const Context& context, bool just_started) {
+    const Result<wire::Value> found =
+        client.get(context, kube::types::kMutatingWebhookConfiguration,
+                   {"", std::string(controllers::install::kManagedBy)});
+    if (!found && found.error().code != Code::not_found) return;
+    const bool plain = found && controllers::install::has_plain_paths(*found);
+    paths.allow_plain(plain);
+    upgrading = plain && just_started;
+    // Whoever runs this for the first time follows somebody who may have been away: API servers
+    // print addresses that do not answer.
+    if (found && just_started) keys.demand_new_path();
+    if (plain && !just_started) installer.refresh();
+  }
+
   std::string ca_bundle() const {
     const auto certificate = keeper.current();
     return certificate ? certificate->ca_bundle : std::string();
@@ -258,6 +292,7 @@ struct App::Parts {
   metrics::Registry registry;
   kube::Client client;
   kube::Informer<kube::Pod> pods;
+  kube::Informer<kube::Namespace> namespaces;
   kube::Informer<api::PortPool> pools;
   kube::Informer<api::Listener> listeners;
   kube::Informer<api::LoadBalancer> balancers;
@@ -269,9 +304,15 @@ struct App::Parts {
   claims::Claimer claimer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;
+  admission::Namespaces known_namespaces;
+  claims::Tenants tenants;
+  admission::PoolRules pool_rules;
   admission::PodPorts pod_ports;
   admission::PortPoolGate port_pool_gate;
   admission::HostPorts host_ports;
+  kube::PathGuard paths;
+  // API servers call us at paths without a secret, and replicas of the version before answer them.
+  std::atomic<bool> upgrading = false;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
   kube::KeyKeeper keys;
@@ -298,12 +339,17 @@ App::App(Tasks& tasks, net::Transport& transport,
     if (parts_->on_certificate) parts_->on_certificate(certificate);
     parts_->installer.refresh();
   });
+  parts_->keys.on_change([this](const kube::KeyRings& rings) {
+    parts_->paths.use(rings.paths);
+    parts_->installer.refresh();
+  });
 }
 
 App::~App() = default;
 
 Result<> App::prepare(const Context& context) {
   if (Result<> ensured = parts_->keeper.ensure(context); !ensured) return ensured;
+  parts_->look_at_paths(context, true);
   if (Result<> ensured = parts_->keys.ensure(context); !ensured) return ensured;
   return parts_->installer.install(context);
 }
@@ -331,7 +377,12 @@ Result<> App::run(const Context& context) {
     parts_->keeper.keep(beside(std::move(stop)), kCertificateCheckPeriod);
   });
   const auto keys = context.tasks.spawn("keys", [&](std::stop_token stop) {
-    parts_->keys.keep(beside(std::move(stop)), kKeyCheckPeriod);
+    const Context own = beside(std::move(stop));
+    while (sleep_for(own.tasks, kKeyCheckPeriod, own.stop)) {
+      if (Result<> ensured = parts_->keys.ensure(own); !ensured)
+        log_warn("keys not checked", {{"error", ensured.error().to_string()}});
+      parts_->look_at_paths(own, false);
+    }
   });
   const auto events = context.tasks.spawn(
       "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });
@@ -340,9 +391,15 @@ Result<> App::run(const Context& context) {
   return parts_->manager.run(context);
 }
 
+std::string App::webhook_path(std::string_view path) const {
+  return fmt::format("{}/{}", path, parts_->paths.segment());
+}
+
 net::Reply App::admit(const net::Request& request, std::stop_token stop) {
   return parts_->router.handle(request, std::move(stop));
 }
+
+net::Reply App::turn_away() { return parts_->router.turn_away(); }
 
 kube::Health& App::health() { return parts_->health; }
 metrics::Registry& App::registry() { return parts_->registry; }

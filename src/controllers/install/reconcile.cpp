@@ -44,11 +44,12 @@ struct Installer::Watched {
 };
 
 Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
-                     std::function<std::string()> ca_bundle, Random random,
-                     metrics::Registry* registry)
+                     std::function<std::string()> ca_bundle, std::function<std::string()> segment,
+                     Random random, metrics::Registry* registry)
     : client_(client),
       settings_(std::move(settings)),
       ca_bundle_(std::move(ca_bundle)),
+      segment_(std::move(segment)),
       controller_(tasks, {.name = "install", .registry = registry},
                   [this](const Context& context, const kube::ObjectKey& key) {
                     return reconcile(context, key);
@@ -73,6 +74,12 @@ void Installer::add_to(kube::Manager& manager) {
   refresh();
 }
 
+Settings Installer::settings_now() const {
+  Settings out = settings_;
+  out.webhooks.segment = segment_();
+  return out;
+}
+
 void Installer::refresh() {
   for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
     controller_.queue().add(key_of(wanted.type, wanted.name()));
@@ -90,7 +97,7 @@ Result<> Installer::install(const Context& context) {
 }
 
 Result<kube::Requeue> Installer::reconcile(const Context& context, const kube::ObjectKey& key) {
-  for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
+  for (const Wanted& wanted : wanted_objects(settings_now(), ca_bundle_())) {
     if (key_of(wanted.type, wanted.name()) != key) continue;
     if (Result<> done = ensure(context, wanted); !done) return pass(done);
   }

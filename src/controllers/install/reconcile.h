@@ -17,9 +17,11 @@ namespace berth::controllers::install {
 
 class Installer {
  public:
-  // `ca_bundle` gives the bundle that is current; empty while there is none.
+  // `ca_bundle` gives the bundle that is current; empty while there is none. `segment`: the secret
+  // end of the webhooks' paths.
   Installer(Tasks& tasks, kube::Client& client, Settings settings,
-            std::function<std::string()> ca_bundle, Random random, metrics::Registry* registry);
+            std::function<std::string()> ca_bundle, std::function<std::string()> segment,
+            Random random, metrics::Registry* registry);
   ~Installer();
 
   // Puts the CRDs and priority levels in place and waits until the CRDs are served: caches of our
@@ -31,11 +33,12 @@ class Installer {
 
   // Caches and the controller that watch over it from then on.
   void add_to(kube::Manager& manager);
-  // Look at everything again: the bundle has changed.
+  // Look at everything again: the bundle or the path has changed.
   void refresh();
 
  private:
   struct Watched;
+  Settings settings_now() const;
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
   Result<> wait_established(const Context& context, const std::string& crd);
@@ -43,6 +46,7 @@ class Installer {
   kube::Client& client_;
   Settings settings_;
   const std::function<std::string()> ca_bundle_;
+  const std::function<std::string()> segment_;
   kube::Controller controller_;
   std::unique_ptr<Watched> watched_;
 };
