@@ -263,14 +263,14 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
     taken = std::move(*back);
   }
   if (taken.empty()) {
-    may = rules_.check_share(context, claim.ns, wanted);
-    if (!may) return pass(may);
+    if (may = rules_.wait_until_seen(context, claim.ns, wanted); !may) return pass(may);
+    const Result<PoolRules::Share> share = rules_.reserve(claim, wanted);
+    if (!share) return fail(share.error());
     Result<std::vector<claims::TakenSlot>> fresh = claimer_.claim_all(context, wanted, claim);
     if (!fresh) return pass(fresh);
     taken = std::move(*fresh);
-    may = rules_.check_taken(claim, wanted);
     // A pool that became known in between has rules as well.
-    if (may) may = rules_.check_access(context, claim.ns, wanted);
+    may = rules_.check_access(context, claim.ns, wanted);
   }
   Result<Entries> entries = may ? entries_for(wishes, taken) : Result<Entries>(pass(may));
   // Past the deadline the answer counts no more: what was taken is given back.
@@ -281,8 +281,7 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
 
 Result<PodPorts::Entries> PodPorts::show(const Context& context, const std::string& ns,
                                          const PortWishes& wishes) {
-  for (const auto check : {&PoolRules::check_access, &PoolRules::check_share})
-    if (Result<> may = (rules_.*check)(context, ns, wishes.slots()); !may) return pass(may);
+  if (Result<> may = rules_.check_access(context, ns, wishes.slots()); !may) return pass(may);
   std::vector<claims::TakenSlot> slots;
   for (const PortWish& wish : wishes.ports) {
     Result<claims::TakenSlot> slot = claimer_.peek(wish.slot);

@@ -38,20 +38,6 @@ Error no_access(const api::PortPool& pool, const std::string& ns, std::string_vi
                              api::kAllowedNamespacesAnnotation, api::kAllowedSelectorAnnotation));
 }
 
-Result<> check_bound(const api::PortPool& pool, const std::string& ns, std::size_t has,
-                     std::size_t wants) {
-  const Result<api::PoolAccess> access = api::pool_access(pool.meta.annotations);
-  if (!access || !access->max_ports || has + wants <= *access->max_ports) return {};
-  return fail(
-      error_of(Code::exhausted,
-               "namespace {} has {} of the {} ports that it may have, and {} more are asked "
-               "for",
-               ns, has, *access->max_ports, wants)
-          .about("PortPool " + pool.meta.key().to_string())
-          .with_hint(
-              fmt::format("the bound is the pool's annotation {}", api::kMaxPortsAnnotation)));
-}
-
 }  // namespace
 
 Result<> PoolRules::check_access(const Context& context, const std::string& ns,
@@ -64,28 +50,55 @@ Result<> PoolRules::check_access(const Context& context, const std::string& ns,
   return {};
 }
 
-Result<> PoolRules::check_share(const Context& context, const std::string& ns,
-                                const std::vector<SlotRequest>& wanted) const {
+Result<> PoolRules::wait_until_seen(const Context& context, const std::string& ns,
+                                    const std::vector<SlotRequest>& wanted) const {
   for (const auto& [key, ports] : ports_by_pool(wanted)) {
     const auto pool = pools_.get(key);
     if (!pool) continue;
-    const bool bounded = kube::has(pool->meta.annotations, api::kMaxPortsAnnotation);
-    const std::size_t has = bounded ? tenants_.held(key, ns) : 0;
-    if (Result<> share = check_bound(*pool, ns, has, ports); !share) return share;
     if (Result<> seen = wait_until_seen(context, *pool, ns); !seen) return seen;
   }
   return {};
 }
 
-Result<> PoolRules::check_taken(const ledger::Claim& claim,
-                                const std::vector<SlotRequest>& wanted) const {
-  for (const auto& [key, ports] : ports_by_pool(wanted)) {
+Result<PoolRules::Share> PoolRules::reserve(const ledger::Claim& claim,
+                                            const std::vector<SlotRequest>& wanted) const {
+  Wanted ports = ports_by_pool(wanted);
+  const MutexLock lock(mu_);
+  for (const auto& [key, count] : ports) {
     const auto pool = pools_.get(key);
     if (!pool || !kube::has(pool->meta.annotations, api::kMaxPortsAnnotation)) continue;
-    const std::size_t before = tenants_.held_before(key, claim);
-    if (Result<> share = check_bound(*pool, claim.ns, before, ports); !share) return share;
+    if (Result<> fits = check_bound(*pool, claim.ns, count); !fits) return pass(fits);
   }
-  return {};
+  reserved_.insert_or_assign(claim.token, Reserved{claim.ns, std::move(ports)});
+  return Share(*this, claim.token);
+}
+
+void PoolRules::forget(const std::string& token) const {
+  const MutexLock lock(mu_);
+  reserved_.erase(token);
+}
+
+Result<> PoolRules::check_bound(const api::PortPool& pool, const std::string& ns,
+                                std::size_t wants) const {
+  const Result<api::PoolAccess> access = api::pool_access(pool.meta.annotations);
+  if (!access || !access->max_ports) return {};
+  const kube::ObjectKey key = pool.meta.key();
+  const std::map<std::string, Reserved>& counted = reserved_;
+  std::size_t has = tenants_.held(
+      key, ns, [&counted](const std::string& token) { return counted.contains(token); });
+  for (const auto& [token, reserved] : counted) {
+    const auto part = reserved.ports.find(key);
+    if (reserved.ns == ns && part != reserved.ports.end()) has += part->second;
+  }
+  if (has + wants <= *access->max_ports) return {};
+  return fail(
+      error_of(Code::exhausted,
+               "namespace {} has {} of the {} ports that it may have, and {} more are asked "
+               "for",
+               ns, has, *access->max_ports, wants)
+          .about("PortPool " + key.to_string())
+          .with_hint(
+              fmt::format("the bound is the pool's annotation {}", api::kMaxPortsAnnotation)));
 }
 
 Result<> PoolRules::admits(const Context& context, const api::PortPool& pool,

@@ -1,7 +1,6 @@
 #include "claims/tenants.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace berth::claims {
 namespace {
@@ -27,18 +26,12 @@ Tenants::Tenants(ListenerStore& store) : store_(store) {
   });
 }
 
-std::size_t Tenants::held(const kube::ObjectKey& pool, const std::string& ns) const {
-  return store_.by_index(kTenantIndex, key_of("held", pool, ns)).size();
-}
-
-std::size_t Tenants::held_before(const kube::ObjectKey& pool, const ledger::Claim& claim) const {
-  const auto all = store_.by_index(kTenantIndex, key_of("held", pool, claim.ns));
+std::size_t Tenants::held(const kube::ObjectKey& pool, const std::string& ns,
+                          const std::function<bool(const std::string& token)>& is_counted) const {
+  const auto all = store_.by_index(kTenantIndex, key_of("held", pool, ns));
   return static_cast<std::size_t>(std::ranges::count_if(all, [&](const ListenerPtr& lock) {
-    const auto other = claim_of(*lock);
-    if (!other || other->token == claim.token) return false;
-    // What is not an admission under way was there before.
-    return other->state != ledger::SlotState::claimed || !other->pod_uid.empty() ||
-           std::tie(other->since, other->token) < std::tie(claim.since, claim.token);
+    const auto claim = claim_of(*lock);
+    return claim && !is_counted(claim->token);
   }));
 }
 

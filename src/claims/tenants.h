@@ -14,11 +14,10 @@ class Tenants {
  public:
   explicit Tenants(ListenerStore& store);
 
-  // Ports that the namespace's Pods have or keep; those for TCP and for UDP count by themselves, a
-  // segment counts as one.
-  std::size_t held(const kube::ObjectKey& pool, const std::string& ns) const;
-  // Those among them that were had before this claim: what two admissions at one moment see alike.
-  std::size_t held_before(const kube::ObjectKey& pool, const ledger::Claim& claim) const;
+  // Ports that the namespace's Pods have or keep, but for those of answers that `is_counted` knows
+  // by their token. Those for TCP and for UDP count by themselves, a segment counts as one.
+  std::size_t held(const kube::ObjectKey& pool, const std::string& ns,
+                   const std::function<bool(const std::string& token)>& is_counted) const;
   // Ports that were given in an answer whose Pod nobody has seen, by what `has_pod` says of tokens.
   // Not looked at closely while there are fewer than `enough`.
   std::size_t unseen(const kube::ObjectKey& pool, const std::string& ns, std::size_t enough,

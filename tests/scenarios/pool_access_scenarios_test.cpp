@@ -29,7 +29,24 @@ metadata: {name: offices, labels: {bcs-ingress-controller-inject: "true", team: 
 
 class PoolAccessTest : public ::testing::Test {
  protected:
-  PoolAccessTest() : house_(1, {.replicas = 2}) {}
+  explicit PoolAccessTest(int replicas = 2) : house_(1, options(replicas, gate_is_open_)) {}
+  // A gate that is open lets every pool in, as one did before there were these rules.
+  static world::WorldOptions options(int replicas, std::shared_ptr<bool> gate_is_open) {
+    world::WorldOptions out{.replicas = replicas};
+    out.answer_webhook = [open = std::move(gate_is_open)](
+                             const std::string& url,
+                             const std::string& body) -> std::optional<net::Reply> {
+      if (!*open || url.find("/validate-portpools") == std::string::npos) return std::nullopt;
+      const Result<Value> review = wire::parse_json(body);
+      const Object response{{"uid", wire::string_at(*review, "/request/uid")}, {"allowed", true}};
+      net::Reply reply{.body = wire::to_json(Object{{"apiVersion", "admission.k8s.io/v1"},
+                                                    {"kind", "AdmissionReview"},
+                                                    {"response", response}})};
+      reply.headers.set("Content-Type", "application/json");
+      return reply;
+    };
+    return out;
+  }
   void SetUp() override {
     ASSERT_TRUE(house_.open());
     ASSERT_TRUE(house_.cluster().create_all(kNeighbours));
@@ -74,8 +91,30 @@ class PoolAccessTest : public ::testing::Test {
         {"spec", Object{{"containers", Array{container}}}}};
   }
 
+  std::shared_ptr<bool> gate_is_open_ = std::make_shared<bool>(false);
   PoolHouse house_;
 };
+
+class OneReplicaTest : public PoolAccessTest {
+ protected:
+  OneReplicaTest() : PoolAccessTest(1) {}
+};
+
+TEST_F(OneReplicaTest, CreationsAtOneMomentDoNotPassTheBound) {
+  ASSERT_EQ(annotate(api::kMaxPortsAnnotation, "3"), "");
+  std::vector<std::shared_ptr<const bool>> done;
+  auto made = std::make_shared<int>(0);
+  for (int i = 0; i < 6; ++i) {
+    done.push_back(
+        house_.cluster().play("person", [made, room = pod("studios", fmt::format("room-{}", i)),
+                                         cluster = &house_.cluster()](std::stop_token) {
+          if (cluster->ask("POST", "/api/v1/namespaces/studios/pods", room)) ++*made;
+        }));
+  }
+  EXPECT_TRUE(house_.run_until(
+      [&] { return std::ranges::all_of(done, [](const auto& one) { return *one; }); }));
+  EXPECT_EQ(*made, 3);
+}
 
 TEST_F(PoolAccessTest, OnlyListedNamespacesAndItsOwnMayUseIt) {
   ASSERT_EQ(annotate(api::kAllowedNamespacesAnnotation, "studios"), "");
@@ -112,6 +151,16 @@ TEST_F(PoolAccessTest, WhatCannotBeReadIsRefusedAndLetsNobodyIn) {
               AllOf(HasSubstr("games/rooms"), HasSubstr("metadata.annotations"),
                     HasSubstr("'studios offices'"), HasSubstr("games,studios")));
   EXPECT_EQ(create("offices", "room-0"), "") << "it was not written";
+}
+
+TEST_F(PoolAccessTest, WhatCouldNotBeReadFromTheBeginningLetsNobodyInFromElsewhere) {
+  *gate_is_open_ = true;
+  ASSERT_EQ(annotate(api::kAllowedNamespacesAnnotation, "studios offices"), "");
+  *gate_is_open_ = false;
+  EXPECT_THAT(create("studios", "room-0"),
+              AllOf(HasSubstr("may not use it"),
+                    HasSubstr(std::string(api::kAllowedNamespacesAnnotation))));
+  EXPECT_EQ(create("games", "room-0"), "");
 }
 
 }  // namespace
