@@ -67,7 +67,7 @@ Result<PoolRules::Share> PoolRules::reserve(const ledger::Claim& claim,
   for (const auto& [key, count] : ports) {
     const auto pool = pools_.get(key);
     if (!pool || !kube::has(pool->meta.annotations, api::kMaxPortsAnnotation)) continue;
-    if (Result<> fits = check_bound(*pool, claim.ns, count); !fits) return pass(fits);
+    if (Result<> fits = check_bound(*pool, claim.ns, count, reserved_); !fits) return pass(fits);
   }
   reserved_.insert_or_assign(claim.token, Reserved{claim.ns, std::move(ports)});
   return Share(*this, claim.token);
@@ -78,12 +78,11 @@ void PoolRules::forget(const std::string& token) const {
   reserved_.erase(token);
 }
 
-Result<> PoolRules::check_bound(const api::PortPool& pool, const std::string& ns,
-                                std::size_t wants) const {
+Result<> PoolRules::check_bound(const api::PortPool& pool, const std::string& ns, std::size_t wants,
+                                const std::map<std::string, Reserved>& counted) const {
   const Result<api::PoolAccess> access = api::pool_access(pool.meta.annotations);
   if (!access || !access->max_ports) return {};
   const kube::ObjectKey key = pool.meta.key();
-  const std::map<std::string, Reserved>& counted = reserved_;
   std::size_t has = tenants_.held(
       key, ns, [&counted](const std::string& token) { return counted.contains(token); });
   for (const auto& [token, reserved] : counted) {

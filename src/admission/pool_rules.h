@@ -66,8 +66,8 @@ class PoolRules {
     Wanted ports{};
   };
   void forget(const std::string& token) const;
-  Result<> check_bound(const api::PortPool& pool, const std::string& ns, std::size_t wants) const
-      REQUIRES(mu_);
+  Result<> check_bound(const api::PortPool& pool, const std::string& ns, std::size_t wants,
+                       const std::map<std::string, Reserved>& counted) const;
   Result<> admits(const Context& context, const api::PortPool& pool, const std::string& ns) const;
   Result<> wait_until_seen(const Context& context, const api::PortPool& pool,
                            const std::string& ns) const;
