@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "app/serve.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cluster.h"
 #include "controllers/listener/plan.h"
@@ -16,10 +17,13 @@
 namespace berth::cmd {
 namespace {
 
+constexpr std::size_t kMaxAuthorityFile = 1u << 20;
+
 struct Flags {
   ClusterFlags cluster;
   std::string log_level = "info";
   std::string host_ports;
+  std::string webhook_client_ca;
   std::vector<std::string> edge_addresses;  // "demo=192.0.2.1,192.0.2.2"
   bool edge_on_loopback = false;
   std::size_t edge_per_listener = 0;
@@ -74,6 +78,11 @@ void add_times(CLI::App& command, Flags& flags) {
               "default.");
   add_seconds(command, "--quarantine-seconds", config.quarantine,
               "How long a port rests between two Pods; 10 by default.");
+  command
+      .add_option_function<int>(
+          "--max-keep-hours", [&config](int hours) { config.max_keep = std::chrono::hours{hours}; },
+          "How long the name of a Pod may keep its ports at the most; 720 by default.")
+      ->check(CLI::Range(0, 24 * 3650));
   // Hidden: see app/config.h.
   add_seconds(command, "--claim-lifetime-seconds", config.claim_lifetime, "For tests.")->group("");
 }
@@ -84,6 +93,11 @@ Result<> run_controller(Flags flags) {
     Result<model::PortRange> range = api::parse_host_port_range(flags.host_ports);
     if (!range) return fail(std::move(range.error()).about("--host-ports"));
     flags.config.host_ports = *range;
+  }
+  if (!flags.webhook_client_ca.empty()) {
+    Result<std::string> pem = read_file(flags.webhook_client_ca, kMaxAuthorityFile);
+    if (!pem) return fail(std::move(pem.error()).about("--webhook-client-ca"));
+    flags.config.webhook_client_ca = std::move(*pem);
   }
   if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
     return fail(std::move(good.error()).about("--cluster-id"));
@@ -145,6 +159,14 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option(
       "--webhook-service", flags->config.webhook_service,
       "Service through which the API server calls us; without it, the address above.");
+  CLI::Option* const client_ca =
+      command->add_option("--webhook-client-ca", flags->webhook_client_ca,
+                          "File with the authorities of API servers' client certificates: webhooks "
+                          "answer nobody without one.");
+  command
+      ->add_option("--webhook-client-name", flags->config.webhook_client_name,
+                   "The common name that such a certificate must have; any by default.")
+      ->needs(client_ca);
   command->add_option("--ops-address", flags->config.ops_address,
                       "Address of /livez, /readyz and /metrics.");
   add_port_option(*command, "--ops-port", flags->config.ops_port, "Port of the same; 0 for any.");

@@ -19,6 +19,10 @@ using controllers::install::Wanted;
 constexpr int kMaxReplicas = 9;
 
 Result<> print_manifests(const ManifestOptions& options, Output output) {
+  for (const std::string& cidr : options.apiserver_cidrs) {
+    if (Result<> good = controllers::install::check_cidr(cidr); !good)
+      return fail(std::move(good.error()).about("--apiserver-cidr"));
+  }
   wire::Array list;
   for (const Wanted& wanted : controllers::install::manifests(options)) {
     if (output == Output::json) {
@@ -53,6 +57,9 @@ void add_manifests(CLI::App& root, Run& run) {
   command->add_flag("--with-webhooks", flags->options.with_webhooks,
                     "Print the webhook configurations too. The controller installs them by itself, "
                     "with its authority; these have none and refuse nobody until it has.");
+  command->add_option("--apiserver-cidr", flags->options.apiserver_cidrs,
+                      "Addresses from which API servers call, as ADDRESS/BITS; may be repeated. "
+                      "Adds a NetworkPolicy that lets nobody else reach the webhooks.");
   add_output_option(*command, flags->output);
   set_example(*command,
               "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");

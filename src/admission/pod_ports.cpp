@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "admission/pod_patch.h"
+#include "api/dns_names.h"
 #include "claims/exhausted.h"
 #include "claims/pod_seal.h"
 
@@ -24,11 +25,44 @@ constexpr Duration kFillingPoolWait = std::chrono::seconds{6};
 // How long a pool may take to have its first ports.
 constexpr Duration kYoungPool = std::chrono::minutes{1};
 constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+// Of a name that is none.
+constexpr std::size_t kShownName = 80;
 
 // With generateName a Pod has no name yet.
 std::string own_name(const AdmissionRequest& request) {
   const std::string_view name = wire::string_at(request.object, "/metadata/name");
   return name.empty() ? request.name : std::string(name);
+}
+
+Failure bad_name(std::string field, std::string_view found, std::string_view what) {
+  return fail(error_of(Code::invalid, "'{}' is no name of a {}", found.substr(0, kShownName), what)
+                  .about("AdmissionReview")
+                  .at(std::move(field))
+                  .with_hint("lower-case letters, digits, '-' and, for Pods, '.'"));
+}
+
+// What cannot be the name of a Pod or namespace would make a claim that nobody can look after.
+Result<> check_names(const AdmissionRequest& request) {
+  if (!api::is_dns_label(request.ns)) return bad_name("request.namespace", request.ns, "namespace");
+  const std::string_view own_ns = wire::string_at(request.object, "/metadata/namespace");
+  if (!own_ns.empty() && own_ns != request.ns)
+    return fail(error_of(Code::invalid, "differs from request.namespace, {}", request.ns)
+                    .about("AdmissionReview")
+                    .at("request.object.metadata.namespace"));
+  const std::string name = own_name(request);
+  if (!name.empty() && !api::is_dns_subdomain(name))
+    return bad_name("request.object.metadata.name", name, "Pod");
+  const std::string_view prefix = wire::string_at(request.object, "/metadata/generateName");
+  if (name.empty() && !api::is_dns_subdomain_prefix(prefix))
+    return bad_name("request.object.metadata.generateName", prefix, "Pod, up to its end");
+  return {};
+}
+
+// With the Pod in it, for whoever made it.
+Error refusal_for(const AdmissionRequest& request, Error cause) {
+  Error out = error_of(cause.code, "{}: {}", cause.object, cause.message).about(request.describe());
+  out.hint = cause.hint;
+  return out;
 }
 
 ledger::Claim new_claim(const AdmissionRequest& request, const PortWishes& wishes,
@@ -141,8 +175,12 @@ void add_entries(const PortWish& wish, const claims::TakenSlot& slot,
 Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionRequest& request) {
   const bool comes = request.operation == "CREATE" && request.subresource.empty();
   if (!comes || !asks_for_ports(request.object)) return AdmissionAnswer{};
-  const Result<PortWishes> wishes = wishes_of(request);
+  // API servers send nothing else; but others can post here, too.
+  if (Result<> possible = check_names(request); !possible) return pass(possible);
+  const Result<PortWishes> wishes = wishes_of(request, max_keep_);
   if (!wishes) return fail(wishes.error());
+  if (Result<> allowed = namespaces_.need_inject_label(context, request.ns); !allowed)
+    return fail(refusal_for(request, std::move(allowed.error())));
   const Result<bool> again = was_answered_just_now(context, request, *wishes);
   if (!again) return fail(again.error());
   if (*again) return answer_again(request, *wishes);
@@ -150,7 +188,7 @@ Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionR
   const std::string token = make_token_();
   const ledger::Claim claim = new_claim(request, *wishes, token, context.tasks.wall_time());
   Result<Entries> entries =
-      request.dry_run ? show(*wishes, request.ns) : take(context, request, *wishes, claim);
+      request.dry_run ? show(context, request.ns, *wishes) : take(context, request, *wishes, claim);
   if (!entries) return fail(reason(request, *wishes, std::move(entries.error())));
   return answer_for(request, *wishes, token, seal_ports_(claim, *entries), *entries);
 }
@@ -216,27 +254,36 @@ bool PodPorts::has_room(const PortWishes& wishes) const {
 Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
                                               const ledger::Claim& claim) {
   const claims::Courtesy::Guest guest(courtesy_, context.tasks);
+  const std::vector<claims::SlotRequest> wanted = wishes.slots();
+  Result<> may = rules_.check_access(context, claim.ns, wanted);
+  if (!may) return pass(may);
   std::vector<claims::TakenSlot> taken;
   if (!claim.pod_name.empty()) {
     Result<std::vector<claims::TakenSlot>> back =
-        claimer_.take_back(context, claim.pod_name, wishes.slots(), claim);
+        claimer_.take_back(context, claim.pod_name, wanted, claim);
     if (!back) return pass(back);
     taken = std::move(*back);
   }
   if (taken.empty()) {
-    Result<std::vector<claims::TakenSlot>> fresh =
-        claimer_.claim_all(context, wishes.slots(), claim);
+    if (may = rules_.wait_until_seen(context, claim.ns, wanted); !may) return pass(may);
+    const Result<PoolRules::Share> share = rules_.reserve(claim, wanted);
+    if (!share) return fail(share.error());
+    Result<std::vector<claims::TakenSlot>> fresh = claimer_.claim_all(context, wanted, claim);
     if (!fresh) return pass(fresh);
     taken = std::move(*fresh);
+    // A pool that became known in between has rules as well.
+    may = rules_.check_access(context, claim.ns, wanted);
   }
-  Result<Entries> entries = entries_for(wishes, taken);
+  Result<Entries> entries = may ? entries_for(wishes, taken) : Result<Entries>(pass(may));
   // Past the deadline the answer counts no more: what was taken is given back.
   if (entries && context.expired()) entries = fail(context.end_error());
   if (!entries) claimer_.give_back(context, taken);
   return entries;
 }
 
-Result<PodPorts::Entries> PodPorts::show(const PortWishes& wishes, std::string_view ns) {
+Result<PodPorts::Entries> PodPorts::show(const Context& context, const std::string& ns,
+                                         const PortWishes& wishes) {
+  if (Result<> may = rules_.check_access(context, ns, wishes.slots()); !may) return pass(may);
   std::vector<claims::TakenSlot> slots;
   for (const PortWish& wish : wishes.ports) {
     Result<claims::TakenSlot> slot = claimer_.peek(wish.slot, ns);

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <functional>
 
+#include "admission/namespaces.h"
+#include "admission/pool_rules.h"
 #include "admission/port_wishes.h"
 #include "claims/claimer.h"
 #include "claims/courtesy.h"
@@ -29,10 +31,14 @@ class PodPorts {
                                        const std::vector<kube::ObjectKey>& pools)>;
 
   PodPorts(claims::Claimer& claimer, claims::Courtesy& courtesy, const claims::PoolStore& pools,
+           const Namespaces& namespaces, const PoolRules& rules, Duration max_keep,
            MakeToken make_token, SealPorts seal_ports, OnRefused on_refused)
       : claimer_(claimer),
         courtesy_(courtesy),
         pools_(pools),
+        namespaces_(namespaces),
+        rules_(rules),
+        max_keep_(max_keep),
         make_token_(std::move(make_token)),
         seal_ports_(std::move(seal_ports)),
         on_refused_(std::move(on_refused)) {}
@@ -47,7 +53,7 @@ class PodPorts {
                        const PortWishes& wishes, const ledger::Claim& claim);
   Result<Entries> take_once(const Context& context, const PortWishes& wishes,
                             const ledger::Claim& claim);
-  Result<Entries> show(const PortWishes& wishes, std::string_view ns);
+  Result<Entries> show(const Context& context, const std::string& ns, const PortWishes& wishes);
   Result<Entries> entries_for(const PortWishes& wishes,
                               const std::vector<claims::TakenSlot>& slots) const;
   // By what this replica's caches know.
@@ -63,6 +69,9 @@ class PodPorts {
   claims::Claimer& claimer_;
   claims::Courtesy& courtesy_;
   const claims::PoolStore& pools_;
+  const Namespaces& namespaces_;
+  const PoolRules& rules_;
+  const Duration max_keep_;
   const MakeToken make_token_;
   const SealPorts seal_ports_;
   const OnRefused on_refused_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/decode.h"
+#include "api/pool_access.h"
 #include "claims/exhausted.h"
 
 namespace berth::admission {
@@ -36,6 +37,19 @@ bool keeps_its_spec(const AdmissionRequest& request) {
   return request.operation == "UPDATE" && before && after && *before == *after;
 }
 
+// Who may use the pool. What was there before does not hold other changes back; it is warned about.
+Result<std::vector<std::string>> check_access(const AdmissionRequest& request) {
+  const kube::StringMap after = api::access_annotations(request.object);
+  const Result<api::PoolAccess> access = api::pool_access(after);
+  if (access) return std::vector<std::string>{};
+  const bool is_old =
+      request.operation == "UPDATE" && api::access_annotations(request.old_object) == after;
+  if (!is_old) return fail(Error(access.error()).about(request.describe()));
+  return std::vector<std::string>{
+      fmt::format("{}: {}: {}; until that is right, only the pool's own namespace may use it",
+                  request.describe(), access.error().field, access.error().message)};
+}
+
 }  // namespace
 
 Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) const {
@@ -46,13 +60,17 @@ Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) con
   // It is on its way out: nothing may hold its finalizers back.
   if (!wire::string_at(request.object, "/metadata/deletionTimestamp").empty())
     return AdmissionAnswer{};
-  if (keeps_its_spec(request)) return AdmissionAnswer{};
+  Result<std::vector<std::string>> doubts = check_access(request);
+  if (!doubts) return pass(doubts);
+  if (keeps_its_spec(request)) return AdmissionAnswer{.warnings = std::move(*doubts)};
   Result<api::PortPool> pool = api::decode_incoming_port_pool(request.object);
   if (!pool) return fail(std::move(pool.error()).about(request.describe()));
   Result<> allowed = request.operation == "UPDATE" ? check_update(request, *pool)
                                                    : api::validate(*pool, defaults_);
   if (!allowed) return pass(allowed);
-  return AdmissionAnswer{.warnings = warnings_for(request, *pool)};
+  AdmissionAnswer answer{.warnings = warnings_for(request, *pool)};
+  answer.warnings.insert(answer.warnings.end(), doubts->begin(), doubts->end());
+  return answer;
 }
 
 // What was said when the pool was written need not be said with every change of it.
@@ -93,6 +111,7 @@ Result<> PortPoolGate::check_update(const AdmissionRequest& request,
         std::ranges::find(after.spec.pool_items, name, &api::PortPoolItem::item_name) !=
         after.spec.pool_items.end();
     if (stays) continue;
+    if (Result<> known = check_cache(request); !known) return known;
     const auto slots = held({request.ns, request.name}, name);
     if (!slots.empty()) {
       return fail(in_use(request, fmt::format("spec.poolItems[{}]", i),
@@ -102,7 +121,15 @@ Result<> PortPoolGate::check_update(const AdmissionRequest& request,
   return {};
 }
 
+Result<> PortPoolGate::check_cache(const AdmissionRequest& request) const {
+  if (listeners_.synced()) return {};
+  return fail(error_of(Code::unavailable, "it is not known yet which of its ports are in use")
+                  .about(request.describe())
+                  .with_hint("the controller has just started: try again"));
+}
+
 Result<> PortPoolGate::check_removal(const AdmissionRequest& request) const {
+  if (Result<> known = check_cache(request); !known) return known;
   const auto slots = held({request.ns, request.name}, "");
   if (slots.empty()) return {};
   return fail(in_use(request, "", "the pool", slots));

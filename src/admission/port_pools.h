@@ -1,5 +1,5 @@
-// Lets PortPools in, change and go, or says why not: what the schema cannot say, and what Pods
-// still hold.
+// Lets PortPools in, change and go, or says why not: what the schema cannot say, who may use them,
+// and what Pods still hold.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,8 @@ class PortPoolGate {
   std::vector<std::string> warnings_for(const kube::AdmissionRequest& request,
                                         const api::PortPool& pool) const;
   std::vector<std::string> warnings_about(const api::PortPool& pool) const;
+  // `unavailable` before the cache is synced: what is not known to be free may be held.
+  Result<> check_cache(const kube::AdmissionRequest& request) const;
   // Slots of the pool that somebody has; of one item, or of all when it is empty.
   std::vector<claims::ListenerPtr> held(const kube::ObjectKey& pool, std::string_view item) const;
 

@@ -29,6 +29,17 @@ class PortPoolGateTest : public ::testing::Test {
  protected:
   PortPoolGateTest() { claims::add_indexes(listeners_, {}); }
 
+  std::string remove() const {
+    kube::AdmissionRequest request;
+    request.operation = "DELETE";
+    request.resource = "portpools";
+    request.ns = "games";
+    request.name = "rooms";
+    request.old_object = wire::parse_yaml(kOldPool).value();
+    const Result<kube::AdmissionAnswer> answer = gate_.admit(request);
+    return answer ? "" : answer.error().to_string();
+  }
+
   // Empty when it is allowed.
   std::string update(const std::string& before, const std::string& after) const {
     kube::AdmissionRequest request;
@@ -92,6 +103,40 @@ TEST_F(PortPoolGateTest, NamesHoldersOfThePoolsOwnNamespaceAndCountsTheOthers) {
 TEST_F(PortPoolGateTest, CountsHoldersThatAreAllElsewhere) {
   hold(30000, "secret-project", "room-0");
   EXPECT_EQ(remove(), "the pool is in use: 1 ports are held by 1 Pod in other namespaces");
+}
+
+// A replica that has just started knows no Listener of anybody: every port looks free to it.
+TEST_F(PortPoolGateTest, BeforeTheCacheIsSyncedNothingIsKnownToBeUnused) {
+  const std::string good = with(kOldPool, "TCP_SSL", "TCP");
+  const std::string without = R"(
+metadata: {namespace: games, name: rooms}
+spec:
+  poolItems:
+  - {itemName: b, loadBalancerIDs: [lb-1], protocol: TCP, startPort: 200, endPort: 210}
+)";
+  EXPECT_THAT(remove(), HasSubstr("unavailable"));
+  EXPECT_THAT(update(good, without), HasSubstr("unavailable"));
+  EXPECT_EQ(update(good, with(good, "endPort: 110", "endPort: 120")), "") << "takes nothing away";
+  ASSERT_TRUE(listeners_.replace({}, 1));
+  EXPECT_EQ(remove(), "");
+  EXPECT_EQ(update(good, without), "");
+}
+
+TEST_F(PortPoolGateTest, AnnotationsThatSayWhoMayUseItMustBeRight) {
+  const std::string good = with(kOldPool, "TCP_SSL", "TCP");
+  const auto allowing = [&](const std::string& whom) {
+    return with(good, "name: rooms",
+                "name: rooms, annotations: {berth.dev/allowed-namespaces: \"" + whom + "\"}");
+  };
+  EXPECT_EQ(update(good, allowing("games,studios")), "");
+  const std::string refusal = update(good, allowing("games;studios"));
+  EXPECT_THAT(refusal, HasSubstr("games/rooms"));
+  EXPECT_THAT(refusal, HasSubstr("metadata.annotations[berth.dev/allowed-namespaces]"));
+  EXPECT_THAT(refusal, HasSubstr("'games;studios'"));
+  // It was written before anybody looked: other changes are not held back.
+  EXPECT_EQ(update(allowing("Games"),
+                   with(allowing("Games"), "name: rooms", "name: rooms, labels: {a: b}")),
+            "");
 }
 
 }  // namespace

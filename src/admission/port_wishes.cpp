@@ -168,17 +168,22 @@ std::optional<std::string> doubt_about(const std::vector<PortWish>& wishes) {
   return std::nullopt;
 }
 
-Result<Duration> keep_of(const Value& pod) {
+Result<Duration> keep_of(const Value& pod, Duration max_keep) {
   const std::string_view text = annotation_of(pod, api::kKeepDurationAnnotation);
   if (text.empty()) return Duration::zero();
   Result<Duration> keep = api::parse_go_duration(text);
   if (keep && *keep < Duration::zero())
     keep = fail(Code::invalid, "'{}' is negative: durations are 0 or longer", text);
+  if (keep && *keep > max_keep) {
+    keep = fail(error_of(Code::invalid, "'{}' is too long: at most {} is allowed", text,
+                         api::format_go_duration(max_keep))
+                    .with_hint("a longer one needs --max-keep-hours at the controller"));
+  }
   if (!keep) return fail(std::move(keep.error()).at(annotation_path(api::kKeepDurationAnnotation)));
   return keep;
 }
 
-Result<PortWishes> read(const Value& pod, std::string_view ns) {
+Result<PortWishes> read(const Value& pod, std::string_view ns, Duration max_keep) {
   if (!has_annotation(pod, api::kPortsAnnotation)) {
     return fail(error_of(Code::invalid, "annotation {} is missing: it says which ports",
                          api::kPortsAnnotation)
@@ -195,7 +200,7 @@ Result<PortWishes> read(const Value& pod, std::string_view ns) {
     out.ports.push_back(std::move(*wish));
   }
   if (auto doubt = doubt_about(out.ports)) out.doubts.push_back(std::move(*doubt));
-  Result<Duration> keep = keep_of(pod);
+  Result<Duration> keep = keep_of(pod, max_keep);
   if (!keep) return pass(keep);
   out.keep = *keep;
   out.wants_gate = has_annotation(pod, api::kReadinessGateAnnotation) &&
@@ -217,8 +222,8 @@ bool asks_for_ports(const Value& pod) {
          annotation_of(pod, api::kPortPoolsAnnotation) != "false";
 }
 
-Result<PortWishes> wishes_of(const kube::AdmissionRequest& request) {
-  Result<PortWishes> wishes = read(request.object, request.ns);
+Result<PortWishes> wishes_of(const kube::AdmissionRequest& request, Duration max_keep) {
+  Result<PortWishes> wishes = read(request.object, request.ns, max_keep);
   if (!wishes) return fail(std::move(wishes.error()).about(request.describe()));
   return wishes;
 }

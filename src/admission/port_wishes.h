@@ -7,6 +7,7 @@
 #include "api/pod_ports.h"
 #include "claims/slot_index.h"
 #include "kube/admission/review.h"
+#include "ledger/claim.h"
 
 namespace berth::admission {
 
@@ -30,8 +31,10 @@ struct PortWishes {
 // Whether a Pod, or a template of one, asks for ports of a pool.
 bool asks_for_ports(const wire::Value& pod);
 
-// Errors name the Pod, the annotation, what was found and what is allowed.
-Result<PortWishes> wishes_of(const kube::AdmissionRequest& request);
+// Errors name the Pod, the annotation, what was found and what is allowed. Names keep their ports
+// for `max_keep` at the most.
+Result<PortWishes> wishes_of(const kube::AdmissionRequest& request,
+                             Duration max_keep = ledger::kMaxKeep);
 
 // The uid of the Pod's controller; empty when it has none.
 std::string controller_uid(const wire::Value& pod);

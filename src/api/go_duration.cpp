@@ -1,5 +1,7 @@
 #include "api/go_duration.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <optional>
@@ -104,6 +106,16 @@ Result<Duration> parse_go_duration(std::string_view text) {
   }
   const auto length = Duration(static_cast<std::int64_t>(sum));
   return negative ? -length : length;
+}
+
+std::string format_go_duration(Duration span) {
+  const auto all = std::chrono::duration_cast<std::chrono::seconds>(span).count();
+  std::string out;
+  for (const auto& [size, unit] : {std::pair{3600, 'h'}, std::pair{60, 'm'}, std::pair{1, 's'}}) {
+    const auto count = size == 3600 ? all / size : all / size % 60;
+    if (count != 0) out += fmt::format("{}{}", count, unit);
+  }
+  return out.empty() ? "0s" : out;
 }
 
 }  // namespace berth::api

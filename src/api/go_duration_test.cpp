@@ -30,5 +30,11 @@ TEST(GoDuration, RefusesTheRestAndQuotesIt) {
   }
 }
 
+TEST(GoDuration, IsWrittenAsPeopleWriteIt) {
+  for (const char* text : {"720h", "1m30s", "45s", "2h45m", "1h1s"})
+    EXPECT_EQ(format_go_duration(*parse_go_duration(text)), text);
+  EXPECT_EQ(format_go_duration(Duration::zero()), "0s");
+}
+
 }  // namespace
 }  // namespace berth::api

@@ -1,8 +1,12 @@
 #include "app/app.h"
 
+#include <atomic>
+
 #include "admission/hints.h"
 #include "admission/host_ports.h"
+#include "admission/namespaces.h"
 #include "admission/pod_ports.h"
+#include "admission/pool_rules.h"
 #include "admission/port_pools.h"
 #include "admission/refusal_event.h"
 #include "admission/refused_owners.h"
@@ -97,6 +101,8 @@ struct App::Parts {
         client(transport, cluster, {.registry = &registry}),
         leader_client(fenced, std::move(cluster), {.registry = &registry}),
         pods(tasks, client, pods_projection(), random.fork(), {.registry = &registry}),
+        namespaces(tasks, client, kube::namespace_projection({.owners = false}), random.fork(),
+                   {.registry = &registry}),
         pools(tasks, client, api::port_pool_projection(), random.fork(), {.registry = &registry}),
         listeners(tasks, client, api::listener_projection(), random.fork(),
                   {.registry = &registry}),
@@ -117,8 +123,16 @@ struct App::Parts {
         }),
         grantor(leader_client, balancers.store(), listeners.store(), sealer),
         refused(tasks, client, slots, &registry),
+        known_namespaces(client, namespaces.store()),
+        tenants(listeners.store()),
+        pool_rules(
+            pools.store(), known_namespaces, tenants,
+            [this](const std::string& token) {
+              return !pods.store().by_index(controllers::portpool::kTokenPodIndex, token).empty();
+            }),
         pod_ports(
-            claimer, courtesy, pools.store(), [this] { return tokens.next(tasks.wall_time()); },
+            claimer, courtesy, pools.store(), known_namespaces, pool_rules, config.max_keep,
+            [this] { return tokens.next(tasks.wall_time()); },
             [this](const ledger::Claim& claim, const std::vector<api::PortBindingItem>& told) {
               const auto ring = sealer.ring();
               return ring ? claims::seal_ports(*ring, {claim.token, claim.ns, told}, claim.request)
@@ -130,7 +144,7 @@ struct App::Parts {
             listeners.store(), config.load_balancers,
             [driver_of](const model::LoadBalancerRef& lb) { return driver_of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
-        router(tasks, registry),
+        router(tasks, registry, &paths),
         keeper(client, keeper_options(config)),
         keys(client, {.secret = {config.ns, std::string(controllers::install::kKeysSecret)}}),
         elector(client,
@@ -145,7 +159,9 @@ struct App::Parts {
         installer(
             tasks, client,
             {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
-            [this] { return ca_bundle(); }, random.fork(), &registry),
+            [this] { return ca_bundle(); },
+            [this] { return upgrading ? std::string() : paths.segment(); }, random.fork(),
+            &registry),
         health(registry),
         events(tasks, client, "berth", registry),
         listener_controller(
@@ -168,6 +184,7 @@ struct App::Parts {
             tasks, leader_client, caches(), leader_claimer, sealer, events,
             {.defaults = config.load_balancers,
              .quarantine = config.quarantine,
+             .max_keep = config.max_keep,
              .may_write = [this] { return may_write(); },
              .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
             &registry),
@@ -230,6 +247,7 @@ struct App::Parts {
 
   void add_to_manager() {
     manager.add(pods.core());
+    manager.add(namespaces.core());
     manager.add(pools.core());
     manager.add(listeners.core());
     manager.add(balancers.core());
@@ -315,6 +333,22 @@ struct App::Parts {
     return {};
   }
 
+  // Webhooks whose configuration was made by the version before are called without a secret. It is
+  // moved when replicas of that version have had time to go.
+  void look_at_paths(const Context& context, bool just_started) {
+    const Result<wire::Value> found =
+        client.get(context, kube::types::kMutatingWebhookConfiguration,
+                   {"", std::string(controllers::install::kManagedBy)});
+    if (!found && found.error().code != Code::not_found) return;
+    const bool plain = found && controllers::install::has_plain_paths(*found);
+    paths.allow_plain(plain);
+    upgrading = plain && just_started;
+    // Whoever runs this for the first time follows somebody who may have been away: API servers
+    // print addresses that do not answer.
+    if (found && just_started) keys.demand_new_path();
+    if (plain && !just_started) installer.refresh();
+  }
+
   std::string ca_bundle() const {
     const auto certificate = keeper.current();
     return certificate ? certificate->ca_bundle : std::string();
@@ -328,6 +362,7 @@ struct App::Parts {
   kube::Client client;         // for what every replica does
   kube::Client leader_client;  // for what only the leader may write
   kube::Informer<kube::Pod> pods;
+  kube::Informer<kube::Namespace> namespaces;
   kube::Informer<api::PortPool> pools;
   kube::Informer<api::Listener> listeners;
   kube::Informer<api::LoadBalancer> balancers;
@@ -341,9 +376,15 @@ struct App::Parts {
   claims::Sealer sealer;
   claims::Grantor grantor;
   admission::RefusedOwners refused;
+  admission::Namespaces known_namespaces;
+  claims::Tenants tenants;
+  admission::PoolRules pool_rules;
   admission::PodPorts pod_ports;
   admission::PortPoolGate port_pool_gate;
   admission::HostPorts host_ports;
+  kube::PathGuard paths;
+  // API servers call us at paths without a secret, and replicas of the version before answer them.
+  std::atomic<bool> upgrading = false;
   kube::AdmissionRouter router;
   kube::CertificateKeeper keeper;
   kube::KeyKeeper keys;
@@ -372,6 +413,12 @@ App::App(Tasks& tasks, net::Transport& transport,
     if (parts_->on_certificate) parts_->on_certificate(certificate);
     parts_->installer.refresh();
   });
+  parts_->keys.on_change([this](const kube::KeyRings& rings) {
+    parts_->paths.use(rings.paths);
+    parts_->installer.refresh();
+    // Their Listeners may want another seal.
+    parts_->pool_controller.look_at_all();
+  });
 }
 
 App::~App() = default;
@@ -379,6 +426,7 @@ App::~App() = default;
 Result<> App::prepare(const Context& context) {
   Result<> prepared = parts_->installer.check_wanted(context);
   if (prepared) prepared = parts_->keeper.ensure(context);
+  if (prepared) parts_->look_at_paths(context, true);
   if (prepared) prepared = parts_->keys.ensure(context);
   if (prepared) prepared = parts_->look_for_former_leaders(context);
   if (prepared) prepared = parts_->installer.install(context);
@@ -418,7 +466,12 @@ Result<> App::run(const Context& outer) {
     parts_->keeper.keep(beside(std::move(stop)), kCertificateCheckPeriod);
   });
   const auto keys = context.tasks.spawn("keys", [&](std::stop_token stop) {
-    parts_->keys.keep(beside(std::move(stop)), kKeyCheckPeriod);
+    const Context own = beside(std::move(stop));
+    while (sleep_for(own.tasks, kKeyCheckPeriod, own.stop)) {
+      if (Result<> ensured = parts_->keys.ensure(own); !ensured)
+        log_warn("keys not checked", {{"error", ensured.error().to_string()}});
+      parts_->look_at_paths(own, false);
+    }
   });
   const auto events = context.tasks.spawn(
       "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });
@@ -427,9 +480,15 @@ Result<> App::run(const Context& outer) {
   return parts_->manager.run(context);
 }
 
+std::string App::webhook_path(std::string_view path) const {
+  return fmt::format("{}/{}", path, parts_->paths.segment());
+}
+
 net::Reply App::admit(const net::Request& request, std::stop_token stop) {
   return parts_->router.handle(request, std::move(stop));
 }
+
+net::Reply App::turn_away() { return parts_->router.turn_away(); }
 
 kube::Health& App::health() { return parts_->health; }
 metrics::Registry& App::registry() { return parts_->registry; }

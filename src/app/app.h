@@ -42,8 +42,12 @@ class App {
   // lead that is lost for want of an API server is waited for.
   Result<> run(const Context& context);
 
+  // Where a webhook is called now: with the secret end of its path. Not for logs.
+  std::string webhook_path(std::string_view path) const;
   // The handler of the webhook server.
   net::Reply admit(const net::Request& request, std::stop_token stop);
+  // The answer to one who may not call webhooks at all.
+  net::Reply turn_away();
   kube::Health& health();
   // What /metrics shows; others may add to it while the App lives.
   metrics::Registry& registry();

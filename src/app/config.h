@@ -18,7 +18,7 @@ namespace berth::app {
 inline constexpr std::string_view kDefaultClusterId = "berth";
 
 struct Config {
-  // Where the lease and the Secret of the webhook's certificate live.
+  // Where the lease and the Secrets of the webhook's certificate and of our keys live.
   std::string ns = "default";
   std::string identity;  // unique per process
   std::string version = "dev";
@@ -37,6 +37,10 @@ struct Config {
   // With a name, the API server calls this Service of our namespace; without one, the address
   // above.
   std::string webhook_service;
+  // When it is set, only who shows a certificate signed by one of these authorities (PEM) is
+  // answered; with a name, only one of that common name.
+  std::string webhook_client_ca;
+  std::string webhook_client_name;
 
   std::string ops_address = "127.0.0.1";  // /livez, /readyz, /metrics
   std::uint16_t ops_port = 0;
@@ -54,6 +58,8 @@ struct Config {
   // When the port of a Pod that was admitted and never came is free again. Only tests make it
   // shorter: the API server may finish a creation half a minute after our answer.
   Duration claim_lifetime = ledger::kUnboundClaimLifetime;
+  // How long a name may keep its ports at the most.
+  Duration max_keep = ledger::kMaxKeep;
 
   controllers::install::OurUser user;
 };

@@ -39,6 +39,14 @@ net::ServerCertificate serving_part(const kube::WebhookCertificate& certificate)
   return {certificate.serving.certificate_pem, certificate.serving.key_pem};
 }
 
+// Without a client's certificate TLS says nothing of it; one without a name is nobody's.
+bool is_api_server(const Config& config, const net::Peer& peer) {
+  if (config.webhook_client_ca.empty()) return true;
+  const std::string& name = peer.certificate_common_name;
+  return !name.empty() &&
+         (config.webhook_client_name.empty() || name == config.webhook_client_name);
+}
+
 Result<std::unique_ptr<net::Server>> start_webhooks(App& app, const Config& config) {
   return net::Server::start(
       {.address = config.webhook_address,
@@ -46,12 +54,14 @@ Result<std::unique_ptr<net::Server>> start_webhooks(App& app, const Config& conf
        .share_port = config.share_webhook_port,
        .certificate =
            std::make_shared<const net::ServerCertificate>(serving_part(*app.certificate())),
+       .client_ca_pem = config.webhook_client_ca,
        .handler_threads = kWebhookThreads,
        .max_connections = kMaxWebhookConnections,
        .max_bytes_in_flight = kMaxReviewBytesInFlight,
        .header_timeout = kReviewHeaderTimeout,
        .body_timeout = kReviewBodyTimeout},
-      [&app](const net::Request& request, const net::Peer&, std::stop_token stop) {
+      [&app, &config](const net::Request& request, const net::Peer& peer, std::stop_token stop) {
+        if (!is_api_server(config, peer)) return app.turn_away();
         return app.admit(request, std::move(stop));
       });
 }

@@ -136,26 +136,17 @@ Result<std::optional<TakenSlot>> Claimer::try_slot(const Context& context, const
   return slot;
 }
 
-// Many that meet an empty pool at one moment share one list: one that began after they asked.
 Result<> Claimer::refresh_pool(const Context& context, const kube::ObjectKey& pool, Instant asked) {
   for (;;) {
-    {
-      const MutexLock lock(mu_);
-      Freshness& fresh = fresh_[pool];
-      if (fresh.began > asked) return {};
-      if (!fresh.running) {
-        fresh.running = true;
-        break;
-      }
-    }
+    const ListTurns::Turn turn = lists_.ask(pool, asked);
+    if (turn == ListTurns::Turn::fresh) return {};
+    if (turn == ListTurns::Turn::mine) break;
     (void)sleep_for(context.tasks, kLookAgain, context.stop);
     if (context.expired()) return fail(context.end_error());
   }
   const Instant began = context.tasks.now();
   const Result<> listed = list_pool(context, pool);
-  const MutexLock lock(mu_);
-  fresh_[pool].running = false;
-  if (listed) fresh_[pool].began = began;
+  lists_.done(pool, began, listed.has_value());
   return listed;
 }
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "base/context.h"
 #include "base/mutex.h"
 #include "base/random.h"
+#include "claims/list_turns.h"
 #include "claims/seal.h"
 #include "claims/slot_index.h"
 #include "claims/unbound_claims.h"
@@ -109,10 +109,6 @@ class Claimer {
 
  private:
   using Locks = std::vector<ListenerPtr>;  // of one entry of a request
-  struct Freshness {
-    Instant began{};  // of the last list that succeeded
-    bool running = false;
-  };
 
   Result<TakenSlot> claim_one(const Context& context, const SlotRequest& request,
                               const ledger::Claim& claim);
@@ -146,7 +142,7 @@ class Claimer {
   const Options options_;
   Mutex mu_;
   Random random_ GUARDED_BY(mu_);
-  std::map<kube::ObjectKey, Freshness> fresh_ GUARDED_BY(mu_);
+  ListTurns lists_;
 };
 
 }  // namespace berth::claims

@@ -62,8 +62,9 @@ Claim moved(Claim claim, SlotState state, WallTime now) {
 
 // What a slot becomes from which nothing leads anywhere.
 std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
-  // A Pod that never had a name has none to come back under.
-  if (claim.keep > Duration::zero() && !claim.pod_name.empty()) {
+  // A Pod that never had a name has none to come back under, and one that never was has nothing to
+  // come back to: its creation failed after our answer.
+  if (claim.keep > Duration::zero() && !claim.pod_name.empty() && !claim.pod_uid.empty()) {
     claim = moved(std::move(claim), kept, now);
     claim.until = now + claim.keep;
     return claim;
@@ -187,6 +188,10 @@ std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now)
   claim.keep = {};
   claim.until = now + left;
   return claim;
+}
+
+WallTime kept_until(const Claim& claim, Duration max_keep) {
+  return claim.pod_uid.empty() ? claim.since : std::min(claim.until, claim.since + max_keep);
 }
 
 }  // namespace berth::ledger

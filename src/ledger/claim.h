@@ -98,4 +98,10 @@ std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now)
 // after our answer.
 inline constexpr Duration kUnboundClaimLifetime = std::chrono::seconds{60};
 
+// A name keeps its slot for so long at the most: one that never comes back must not have it for
+// ever.
+inline constexpr Duration kMaxKeep = std::chrono::hours{24 * 30};
+// Until when a kept slot is kept, whatever its claim says. Nothing is kept that was no Pod's.
+WallTime kept_until(const Claim& claim, Duration max_keep);
+
 }  // namespace berth::ledger

@@ -90,5 +90,18 @@ TEST(ClaimToken, SaysWhenItWasMade) {
     EXPECT_EQ(token_time(other), std::nullopt) << other;
 }
 
+// A creation that failed after our answer: a quota, or a post that no API server sent.
+TEST(Claim, NothingIsKeptThatWasNoPods) {
+  const WallTime now{std::chrono::hours{1}};
+  Claim claim{.ns = "games", .pod_name = "room-0", .since = now, .keep = std::chrono::hours{1}};
+  EXPECT_FALSE(abandoned(claim, true, {}, now));
+  claim.pod_uid = "u1";
+  const auto kept = abandoned(claim, true, {}, now);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->state, SlotState::kept);
+  EXPECT_EQ(kept_until(*kept, kMaxKeep), kept->until);
+  EXPECT_EQ(kept_until(*kept, std::chrono::minutes{5}), now + std::chrono::minutes{5});
+}
+
 }  // namespace
 }  // namespace berth::ledger

@@ -58,7 +58,7 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
   on_threads(kAdmittersAtOnce, count, [&](int i) {
     const net::Request request{
         .method = "POST",
-        .url = std::string(controllers::install::kPodPortsPath),
+        .url = house.app().webhook_path(controllers::install::kPodPortsPath),
         .body = review_of(room(fmt::format("room-{}", i), pool + " TCP 8000"))};
     const Instant sent = house.tasks().now();
     const net::Reply reply = house.app().admit(request, {});

@@ -1,6 +1,10 @@
 #include "controllers/install/manifests.h"
 
+#include <arpa/inet.h>
+
+#include <array>
 #include <boost/json.hpp>
+#include <charconv>
 
 #include "controllers/install/access.h"
 #include "controllers/install/removal.h"
@@ -24,6 +28,7 @@ const ResourceType kClusterRoleBinding{std::string(kRbac), "v1", "clusterrolebin
                                        "ClusterRoleBinding", false};
 const ResourceType kRole{std::string(kRbac), "v1", "roles", "Role"};
 const ResourceType kRoleBinding{std::string(kRbac), "v1", "rolebindings", "RoleBinding"};
+const ResourceType kNetworkPolicy{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
 const ResourceType kDisruptionBudget{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
 
 Object labels() { return {{kAppLabel, kAppName}, {kManagedByLabel, kManagedBy}}; }
@@ -110,6 +115,20 @@ Object service() {
                          Object{{"name", "ops"}, {"port", kOpsPort}, {"targetPort", "ops"}}}}}}};
 }
 
+// The ops port stays open: kubelets probe it, and Prometheus reads it.
+Object network_policy(const std::vector<std::string>& cidrs) {
+  Array from;
+  for (const std::string& cidr : cidrs) from.push_back(Object{{"ipBlock", Object{{"cidr", cidr}}}});
+  const auto port = [](std::string_view name) {
+    return Array{Object{{"protocol", "TCP"}, {"port", name}}};
+  };
+  return {{"spec",
+           Object{{"podSelector", selector()},
+                  {"policyTypes", Array{"Ingress"}},
+                  {"ingress", Array{Object{{"from", std::move(from)}, {"ports", port("webhooks")}},
+                                    Object{{"ports", port("ops")}}}}}}};
+}
+
 Settings settings_of(const std::string& ns) {
   return {.webhooks = {.service_namespace = ns, .service_name = std::string(kWebhookService)},
           .identity = {.service_account_namespace = ns, .service_account = std::string(kAppName)}};
@@ -136,6 +155,21 @@ void take_removal_back(Wanted& crd) {
 
 }  // namespace
 
+Result<> check_cidr(std::string_view text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const std::string address(text.substr(0, slash));
+  std::array<unsigned char, 16> bytes{};
+  const bool four = inet_pton(AF_INET, address.c_str(), bytes.data()) == 1;
+  const bool six = !four && inet_pton(AF_INET6, address.c_str(), bytes.data()) == 1;
+  const std::string_view digits = slash < text.size() ? text.substr(slash + 1) : std::string_view();
+  int bits = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), bits);
+  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
+  if ((four || six) && whole && bits >= 0 && bits <= (four ? 32 : 128)) return {};
+  return fail(error_of(Code::invalid, "'{}' is no range of addresses", text)
+                  .with_hint("for example 192.0.2.7/32 or 2001:db8::/64"));
+}
+
 bool is_shared_namespace(std::string_view ns) { return ns == "default" || ns.starts_with("kube-"); }
 
 std::vector<Wanted> manifests(const ManifestOptions& options) {
@@ -154,6 +188,8 @@ std::vector<Wanted> manifests(const ManifestOptions& options) {
     out.push_back(object(kDisruptionBudget, ns, kAppName,
                          {{"spec", Object{{"minAvailable", 1}, {"selector", selector()}}}}));
   }
+  if (!options.apiserver_cidrs.empty())
+    out.push_back(object(kNetworkPolicy, ns, kAppName, network_policy(options.apiserver_cidrs)));
   if (!options.with_webhooks) return out;
   for (Wanted& wanted : wanted_objects(settings, "to be replaced")) {
     if (wire::array_at(wanted.object, "/webhooks")) out.push_back(waiting(std::move(wanted)));

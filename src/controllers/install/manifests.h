@@ -25,7 +25,13 @@ struct ManifestOptions {
   // The webhook configurations too, for people who want to see or to keep them: without an
   // authority, and not in anybody's way until the controller has completed them.
   bool with_webhooks = false;
+  // Where API servers call from ("192.0.2.0/28"). With some, a NetworkPolicy lets nobody else reach
+  // the webhooks.
+  std::vector<std::string> apiserver_cidrs{};
 };
+
+// Errors quote the text.
+Result<> check_cidr(std::string_view text);
 
 // In the order in which they are applied.
 std::vector<Wanted> manifests(const ManifestOptions& options);

@@ -145,6 +145,37 @@ TEST(Manifests, WorkloadsCanBeTouchedAndNotRewritten) {
   }
 }
 
+TEST(Manifests, ANetworkPolicyLetsOnlyApiServersReachTheWebhooks) {
+  EXPECT_FALSE(find(manifests({}), "NetworkPolicy", "berth")) << "only when it is asked for";
+  const auto all = manifests({.apiserver_cidrs = {"192.0.2.7/32", "2001:db8::/64"}});
+  const Wanted* policy = find(all, "NetworkPolicy", "berth");
+  ASSERT_TRUE(policy);
+  const std::string webhooks = "/spec/ingress/0";
+  EXPECT_EQ(wire::string_at(policy->object, webhooks + "/from/1/ipBlock/cidr"), "2001:db8::/64");
+  EXPECT_EQ(wire::array_at(policy->object, webhooks + "/from")->size(), 2u);
+  EXPECT_EQ(wire::string_at(policy->object, webhooks + "/ports/0/port"), "webhooks");
+  EXPECT_FALSE(wire::find(policy->object, "/spec/ingress/1/from")) << "health is for everybody";
+  EXPECT_TRUE(check_cidr("10.0.0.0/8"));
+  for (const char* bad : {"", "10.0.0.0", "10.0.0.0/33", "10.0.0/8", "::/129", "10.0.0.0/8x"})
+    EXPECT_FALSE(check_cidr(bad)) << bad;
+}
+
+TEST(Manifests, WebhooksAreCalledAtASecretPath) {
+  Settings settings;
+  settings.webhooks = {.url = "https://192.0.2.1:9443", .segment = "5ec4e7"};
+  for (const Wanted& wanted : wanted_objects(settings, "a bundle")) {
+    const wire::Array* hooks = wire::array_at(wanted.object, "/webhooks");
+    for (const wire::Value& hook : hooks ? *hooks : wire::Array{})
+      EXPECT_TRUE(wire::string_at(hook, "/clientConfig/url").ends_with("/5ec4e7"));
+    EXPECT_FALSE(has_plain_paths(wanted.object));
+  }
+  settings.webhooks.segment.clear();
+  bool plain = false;
+  for (const Wanted& wanted : wanted_objects(settings, "a bundle"))
+    plain = plain || has_plain_paths(wanted.object);
+  EXPECT_TRUE(plain) << "as the version before had them";
+}
+
 TEST(Manifests, ASharedNamespaceIsNotOurs) {
   EXPECT_FALSE(find(manifests({.ns = "kube-system"}), "Namespace", "kube-system"));
   EXPECT_FALSE(find(manifests({.ns = "default"}), "Namespace", "default"));

@@ -30,12 +30,14 @@ Object metadata(std::string_view name) {
 Object client_config(const WebhookAddress& address, std::string_view path,
                      const std::string& ca_bundle) {
   Object out{{"caBundle", base64_encode(ca_bundle)}};
+  const std::string whole =
+      address.segment.empty() ? std::string(path) : fmt::format("{}/{}", path, address.segment);
   if (!address.url.empty()) {
-    out["url"] = address.url + std::string(path);
+    out["url"] = address.url + whole;
   } else {
     out["service"] = Object{{"namespace", address.service_namespace},
                             {"name", address.service_name},
-                            {"path", path},
+                            {"path", whole},
                             {"port", address.service_port}};
   }
   return out;
@@ -220,9 +222,11 @@ Array calls_of_the_webhook() {
   const ResourceType& listeners = api::listener_kind().type;
   const ResourceType& bindings = api::port_binding_kind().type;
   const ResourceType& pods = kube::types::kPod;
+  const ResourceType& namespaces = kube::types::kNamespace;
   return {taken(Array{"get", "list", "patch"}, listeners.group, listeners.plural),
           taken(Array{"get"}, bindings.group, bindings.plural),
-          taken(Array{"get", "list"}, pods.group, pods.plural)};
+          taken(Array{"get", "list"}, pods.group, pods.plural),
+          taken(Array{"get"}, namespaces.group, namespaces.plural)};
 }
 
 // The level that every cluster has for leases. A leader whose renewal queues behind bulk work of
@@ -286,6 +290,17 @@ std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& 
       Object{{kHostPortsAnnotation, fmt::format("{}-{}", range.first, range.last)}};
   out.push_back({mutating, std::move(pods)});
   return out;
+}
+
+bool has_plain_paths(const Value& configuration) {
+  const Array* const hooks = wire::array_at(configuration, "/webhooks");
+  for (const Value& hook : hooks ? *hooks : Array{}) {
+    for (const std::string_view where : {"/clientConfig/url", "/clientConfig/service/path"}) {
+      const std::string_view path = wire::string_at(hook, where);
+      if (path.ends_with(kPodPortsPath) || path.ends_with(kHostPortsPath)) return true;
+    }
+  }
+  return false;
 }
 
 bool is_satisfied(const Value& wanted, const Value& found) {

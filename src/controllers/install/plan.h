@@ -17,6 +17,8 @@ struct WebhookAddress {
   std::string service_namespace{};
   std::string service_name{};
   int service_port = 443;
+  // The secret end of every path (kube/admission/path_guard.h); empty: none.
+  std::string segment{};
 };
 
 // Who we are to the API server: whose requests the priority levels are for.
@@ -69,6 +71,9 @@ inline constexpr std::string_view kNamespaceHintPath = "/hint-namespace";
 // In the order of installation. Without a CA bundle the webhook configurations are left out: with a
 // wrong one they would refuse every Pod.
 std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle);
+
+// Whether the webhooks of this configuration are called at paths without a secret end.
+bool has_plain_paths(const wire::Value& configuration);
 
 // Everything in `wanted` is in `found`, which may have more: defaults of the server, fields of
 // others. Lists must have the same length.

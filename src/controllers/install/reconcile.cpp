@@ -51,11 +51,12 @@ struct Installer::Watched {
 };
 
 Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
-                     std::function<std::string()> ca_bundle, Random random,
-                     metrics::Registry* registry)
+                     std::function<std::string()> ca_bundle, std::function<std::string()> segment,
+                     Random random, metrics::Registry* registry)
     : client_(client),
       settings_(std::move(settings)),
       ca_bundle_(std::move(ca_bundle)),
+      segment_(std::move(segment)),
       controller_(tasks, {.name = "install", .registry = registry},
                   [this](const Context& context, const kube::ObjectKey& key) {
                     return reconcile(context, key);
@@ -84,6 +85,12 @@ void Installer::add_to(kube::Manager& manager) {
   for (const auto& informer : watched_->informers) manager.add(informer->core());
   manager.add(controller_);
   controller_.at_start([this] { refresh(); });  // also what is not there
+}
+
+Settings Installer::settings_now() const {
+  Settings out = settings_;
+  out.webhooks.segment = segment_();
+  return out;
 }
 
 void Installer::refresh() {
@@ -124,7 +131,7 @@ Result<> Installer::install(const Context& context) {
 Result<kube::Requeue> Installer::reconcile(const Context& context, const kube::ObjectKey& key) {
   // Taken back, it begins with everything.
   if (is_being_removed()) return kube::Requeue{};
-  for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
+  for (const Wanted& wanted : wanted_objects(settings_now(), ca_bundle_())) {
     if (key_of(wanted.type, wanted.name()) != key) continue;
     if (Result<> done = ensure(context, wanted); !done) return pass(done);
   }

@@ -19,9 +19,11 @@ namespace berth::controllers::install {
 
 class Installer {
  public:
-  // `ca_bundle` gives the bundle that is current; empty while there is none.
+  // `ca_bundle` gives the bundle that is current; empty while there is none. `segment`: the secret
+  // end of the webhooks' paths.
   Installer(Tasks& tasks, kube::Client& client, Settings settings,
-            std::function<std::string()> ca_bundle, Random random, metrics::Registry* registry);
+            std::function<std::string()> ca_bundle, std::function<std::string()> segment,
+            Random random, metrics::Registry* registry);
   ~Installer();
 
   // `precondition`: Berth is being removed, and nothing may be written.
@@ -35,7 +37,7 @@ class Installer {
 
   // Caches and the controller that watch over it from then on.
   void add_to(kube::Manager& manager);
-  // Look at everything again: the bundle has changed.
+  // Look at everything again: the bundle or the path has changed.
   void refresh();
 
   // As the cache knows it. Any thread.
@@ -46,6 +48,7 @@ class Installer {
 
  private:
   struct Watched;
+  Settings settings_now() const;
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
   void heed(Removal removal);
@@ -54,6 +57,7 @@ class Installer {
   kube::Client& client_;
   Settings settings_;
   const std::function<std::string()> ca_bundle_;
+  const std::function<std::string()> segment_;
   kube::Controller controller_;
   std::atomic<Removal> removal_{Removal::none};
   std::function<void()> on_leave_;

@@ -81,7 +81,8 @@ Uninstaller::Uninstaller(kube::Client& client, UninstallOptions options, Tell te
 // that is started in between knows.
 std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
   std::vector<Doomed> out;
-  for (const Wanted& wanted : manifests({.ns = options_.ns, .with_webhooks = true})) {
+  for (const Wanted& wanted :
+       manifests({.ns = options_.ns, .with_webhooks = true, .apiserver_cidrs = {"0.0.0.0/0"}})) {
     if (wanted.type == kube::types::kNamespace) continue;
     if (options_.keep_crds && wanted.type == kube::types::kCustomResourceDefinition) continue;
     out.push_back({wanted.type, {wanted.type.namespaced ? options_.ns : "", wanted.name()}});

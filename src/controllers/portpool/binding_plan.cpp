@@ -136,7 +136,7 @@ class Planner {
       return;
     }
     std::optional<std::string> claim;
-    if (const Duration keep = keep_of(*view_.pod); keep != slot.claim.keep) {
+    if (const Duration keep = keep_of(*view_.pod, view_.max_keep); keep != slot.claim.keep) {
       ledger::Claim next = slot.claim;
       next.keep = keep;
       claim = ledger::encode(next);
@@ -173,9 +173,12 @@ class Planner {
     return all && leads(slot.lock) && std::ranges::all_of(slot.peers, leads);
   }
 
-  static Duration keep_of(const kube::Pod& pod) {
-    return api::parse_go_duration(kube::get(pod.meta.annotations, api::kKeepDurationAnnotation))
-        .value_or(Duration::zero());
+  // People may change it on a living Pod, and nobody checks what they write there.
+  static Duration keep_of(const kube::Pod& pod, Duration max_keep) {
+    return std::min(
+        api::parse_go_duration(kube::get(pod.meta.annotations, api::kKeepDurationAnnotation))
+            .value_or(Duration::zero()),
+        max_keep);
   }
 
   void release(const HeldSlot& slot) {
@@ -191,8 +194,11 @@ class Planner {
 
   void plan_waiting(const HeldSlot& slot) {
     if (leads_somewhere(slot)) return drain(slot, ledger::gone_astray(slot.claim, view_.now));
-    const bool waits = view_.now < slot.claim.until && !is_given_up(slot);
-    if (waits) look_again(slot.claim.until - view_.now);
+    const WallTime until = slot.claim.state == SlotState::kept
+                               ? ledger::kept_until(slot.claim, view_.max_keep)
+                               : slot.claim.until;
+    const bool waits = view_.now < until && !is_given_up(slot);
+    if (waits) look_again(until - view_.now);
     // Otherwise a Listener is being changed in another way: it brings us back.
     if (waits || !rests(slot)) return note_cleaning(slot.claim);
     give_away(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
@@ -288,7 +294,7 @@ class Planner {
               bound({.token = std::string(token),
                      .ns = view_.key.ns,
                      .request = view_.proof.request,
-                     .keep = keep_of(pod)}));
+                     .keep = keep_of(pod, view_.max_keep)}));
   }
 
   void change(const claims::ListenerPtr& listener, std::optional<std::string> claim,

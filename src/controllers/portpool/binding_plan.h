@@ -58,6 +58,7 @@ struct BindingView {
   std::function<std::shared_ptr<const api::PortPool>(const kube::ObjectKey&)> pool_of{};
   WallTime now{};
   Duration quarantine{};
+  Duration max_keep = ledger::kMaxKeep;
 };
 
 struct PodNote {

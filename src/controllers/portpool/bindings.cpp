@@ -117,7 +117,8 @@ BindingView BindingController::view_of(const ObjectKey& key, WallTime now) const
                    .binding = caches_.bindings.get(key),
                    .pool_of = [this](const ObjectKey& pool) { return caches_.pools.get(pool); },
                    .now = now,
-                   .quarantine = options_.quarantine};
+                   .quarantine = options_.quarantine,
+                   .max_keep = options_.max_keep};
   add_slots(view);
   add_lost(view);
   add_proof(view, sealer_.ring());

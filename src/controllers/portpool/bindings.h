@@ -21,6 +21,7 @@ struct BindingOptions {
   // How long a port rests after the load balancer has let its last owner go: players that still
   // know it must not meet a stranger.
   Duration quarantine{};
+  Duration max_keep = ledger::kMaxKeep;
   // The fence of the leader election.
   std::function<bool()> may_write = [] { return true; };
   // Hears how long each Pod waited from its creation until its ports led to it.

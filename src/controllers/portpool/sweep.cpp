@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/dns_names.h"
 #include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_plan.h"
@@ -99,6 +100,8 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
 
 Result<std::vector<ClaimSweeper::PodRef>> ClaimSweeper::list_pods(const Context& context,
                                                                   const std::string& ns) {
+  // No namespace is called so: a claim for it was forged, and has no Pod.
+  if (!api::is_dns_label(ns)) return std::vector<PodRef>{};
   const Result<kube::ListPage> page = client_.list_all(
       context, kube::types::kPod, {.ns = ns, .label_selector = std::string(ledger::kTokenLabel)});
   if (!page) return fail(page.error());

@@ -34,6 +34,16 @@ Duration timeout_of(std::string_view url) {
 
 }  // namespace
 
+AdmissionRouter::AdmissionRouter(Tasks& tasks, metrics::Registry& registry, const PathGuard* guard)
+    : tasks_(tasks),
+      registry_(registry),
+      guard_(guard),
+      strangers_(registry.counter(
+          "berth_webhook_strangers_total",
+          "Requests to webhooks from others than API servers: without the secret of the "
+          "path or a client certificate.",
+          {})) {}
+
 void AdmissionRouter::add(std::string path, AdmissionHandler handler) {
   metrics::Histogram& seconds = registry_.histogram("controller_runtime_webhook_latency_seconds",
                                                     "Time of one admission.", {{"webhook", path}});
@@ -49,15 +59,37 @@ void AdmissionRouter::count(const Route& route, int code) {
   if (code) requests.increment();
 }
 
+const AdmissionRouter::Route* AdmissionRouter::route_to(std::string_view path) const {
+  const auto find = [&](std::string_view name) -> const Route* {
+    const auto it = routes_.find(name);
+    return it == routes_.end() ? nullptr : &it->second;
+  };
+  if (!guard_ || guard_->allows_plain()) {
+    if (const Route* const route = find(path)) return route;
+  }
+  const std::size_t slash = path.rfind('/');
+  if (!guard_ || slash == std::string_view::npos || !guard_->knows(path.substr(slash + 1)))
+    return nullptr;
+  return find(path.substr(0, slash));
+}
+
+net::Reply AdmissionRouter::turn_away() {
+  strangers_.increment();
+  return plain(403, "a client certificate is needed");
+}
+
 net::Reply AdmissionRouter::handle(const net::Request& request, std::stop_token stop) {
   const std::string_view url = request.url;
-  const auto route = routes_.find(url.substr(0, url.find('?')));
-  if (route == routes_.end()) return plain(404, "no webhook at this path");
+  const Route* const route = route_to(url.substr(0, url.find('?')));
+  if (!route) {
+    strangers_.increment();
+    return plain(404, "no webhook at this path");
+  }
   if (request.method != "POST") return plain(405, "an AdmissionReview is sent by POST");
   const Instant begin = tasks_.now();
-  net::Reply reply = answer(route->second, request, std::move(stop));
-  route->second.seconds->observe(to_seconds(tasks_.now() - begin));
-  count(route->second, reply.status);
+  net::Reply reply = answer(*route, request, std::move(stop));
+  route->seconds->observe(to_seconds(tasks_.now() - begin));
+  count(*route, reply.status);
   return reply;
 }
 

@@ -55,5 +55,58 @@ TEST_F(AdmissionRouterTest, WhatIsNoReviewIsNeverAdmitted) {
             std::string::npos);
 }
 
+class GuardedRouterTest : public testing::Test {
+ protected:
+  GuardedRouterTest() {
+    guard_.use(ring());
+    router_.add("/admit", [this](const Context&, const AdmissionRequest&) {
+      ++answered_;
+      return Result<AdmissionAnswer>(AdmissionAnswer{});
+    });
+  }
+  static crypto::KeyRing ring() {
+    return crypto::KeyRing({{.id = "a", .bytes = Secret("one"), .made = WallTime{}},
+                            {.id = "b", .bytes = Secret("two"), .made = WallTime{} + hours{1}}});
+  }
+  int post(const std::string& url) {
+    return router_.handle({.method = "POST", .url = url, .body = kReview}, {}).status;
+  }
+  bool counted(const std::string& line) { return registry_.text().find(line) != std::string::npos; }
+
+  using hours = std::chrono::hours;
+  sim::Kernel kernel_{1};
+  metrics::Registry registry_;
+  PathGuard guard_;
+  AdmissionRouter router_{kernel_.world(), registry_, &guard_};
+  int answered_ = 0;
+};
+
+TEST_F(GuardedRouterTest, OnlyWhoKnowsTheEndOfThePathIsHeard) {
+  const std::vector<std::string> words = ring().words("webhook path");
+  ASSERT_EQ(words.size(), 2u);
+  EXPECT_EQ(guard_.segment(), words.front());
+  for (const std::string& word : words) EXPECT_EQ(post("/admit/" + word + "?timeout=5s"), 200);
+  EXPECT_EQ(answered_, 2);
+  for (const std::string& url :
+       {std::string("/admit"), std::string("/admit/"), "/admit/" + std::string(32, '0'),
+        "/" + words.front(), "/admit/" + words.front() + "/", "/elsewhere/" + words.front(),
+        "/admit?" + words.front(), std::string()})
+    EXPECT_EQ(post(url), 404) << url;
+  EXPECT_EQ(router_.handle({.method = "POST", .url = "/admit", .body = "garbage"}, {}).status, 404)
+      << "it is not read";
+  EXPECT_EQ(answered_, 2);
+  EXPECT_TRUE(counted("berth_webhook_strangers_total 9")) << registry_.text();
+  EXPECT_FALSE(counted(words.front())) << "it is no label of a metric";
+}
+
+TEST_F(GuardedRouterTest, PathsOfTheVersionBeforeAreAnsweredWhileTheyAreInUse) {
+  guard_.allow_plain(true);
+  EXPECT_EQ(post("/admit"), 200);
+  EXPECT_EQ(post("/admit/" + guard_.segment()), 200);
+  EXPECT_EQ(post("/admit/" + std::string(32, '0')), 404);
+  guard_.allow_plain(false);
+  EXPECT_EQ(post("/admit"), 404);
+}
+
 }  // namespace
 }  // namespace berth::kube

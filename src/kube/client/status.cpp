@@ -95,6 +95,19 @@ const wire::Array& causes_of(const wire::Value& status) {
 }
 
 // The server's sentence, and the causes that it does not tell already.
+// An API server that cannot call a webhook prints its address, the secret end of the path included.
+// What we read may be logged.
+std::string without_secrets(std::string text) {
+  constexpr std::size_t kSecret = 32;  // hex digits, as KeyRing::words has them
+  const auto is_hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  for (std::size_t at = text.find('/'); at != std::string::npos; at = text.find('/', at + 1)) {
+    std::size_t end = at + 1;
+    while (end < text.size() && is_hex(text[end])) ++end;
+    if (end - at - 1 == kSecret) text.replace(at + 1, kSecret, "***");
+  }
+  return text;
+}
+
 std::string message_of(const wire::Value& status) {
   std::string message = printable(wire::string_at(status, "/message"), kMaxStatusMessage);
   if (message.empty()) message = printable(wire::string_at(status, "/reason"), kMaxStatusMessage);
@@ -106,7 +119,7 @@ std::string message_of(const wire::Value& status) {
     const std::string field = printable(wire::string_at(cause, "/field"), kMaxStatusMessage);
     message += field.empty() ? "; " + text : "; " + field + ": " + text;
   }
-  return message;
+  return without_secrets(std::move(message));
 }
 
 bool has_cause(const wire::Value& status, std::string_view reason) {

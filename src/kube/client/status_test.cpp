@@ -49,6 +49,11 @@ const Case kCases[] = {
     {"invalid with causes beside the message", 422,
      R"({"kind":"Status","message":"bad","reason":"Invalid","details":{"causes":[{"message":"must be 1-65535","field":"spec.port"},{"message":"unknown"}]},"code":422})",
      Code::invalid, "bad; spec.port: must be 1-65535; unknown", "", "spec.port"},
+    {"a webhook that does not answer, at an address that is nobody's business", 500,
+     R"({"kind":"Status","message":"Internal error occurred: failed calling webhook \"pod-ports.berth.dev\": Post \"https://berth-webhooks.berth-system.svc:443/mutate-pod-ports/0123456789abcdef0123456789abcdef?timeout=10s\": EOF","reason":"InternalError","code":500})",
+     Code::unavailable,
+     "Internal error occurred: failed calling webhook \"pod-ports.berth.dev\": Post "
+     "\"https://berth-webhooks.berth-system.svc:443/mutate-pod-ports/***?timeout=10s\": EOF"},
     {"unauthorized", 401,
      R"({"kind":"Status","message":"Unauthorized","reason":"Unauthorized","code":401})",
      Code::unauthorized},
