@@ -190,7 +190,7 @@ TEST(BindingPlan, APodWithoutASealGetsOneByItsClaims) {
 
   put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
   room.set_claim("");
-  EXPECT_TRUE(room.look().pod_note.empty()) << "not by what it says of itself";
+  EXPECT_FALSE(room.look().pod_note.seal) << "not by what it says of itself";
 }
 
 // A newer version of us wrote it.
