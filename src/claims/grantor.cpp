@@ -73,9 +73,11 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
     } else {
       const std::vector<ledger::Grant> grants = grants_of(*object);
       const std::vector<ledger::Holding> held = holdings(name, grants);
-      Result<> unheld = ledger::check_unheld(held, wanted);
-      if (!unheld) return fail(std::move(unheld.error()).about(model::to_string(lb)));
-      if (ledger::has_grant(grants, wanted)) return {};
+      if (ledger::has_grant(grants, wanted)) {
+        Result<> unheld = ledger::check_unheld(held, wanted);
+        if (!unheld) return fail(std::move(unheld.error()).about(model::to_string(lb)));
+        return {};
+      }
       Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted, held);
       if (!next) return fail(std::move(next.error()).about(model::to_string(lb)));
       written = swap(context, *object, *next);

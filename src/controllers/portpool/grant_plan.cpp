@@ -17,10 +17,12 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
     const auto grants = object ? claims::grants_of(*object) : std::vector<ledger::Grant>{};
     if (!holdings.contains(one.lb)) holdings[one.lb] = holdings_of(one.lb);
     const std::vector<ledger::Holding>& held = holdings[one.lb];
-    // Whatever was granted: somebody may have edited it.
-    if (Result<> unheld = ledger::check_unheld(held, one.grant); !unheld)
-      return {.refused = std::move(unheld.error()).about(model::to_string(one.lb))};
-    if (ledger::has_grant(grants, one.grant)) continue;
+    if (ledger::has_grant(grants, one.grant)) {
+      // Somebody may have edited what was granted.
+      if (Result<> unheld = ledger::check_unheld(held, one.grant); !unheld)
+        return {.refused = std::move(unheld.error()).about(model::to_string(one.lb))};
+      continue;
+    }
     // Who has ports is said before who wants them: it stays true whichever pool is older.
     if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant, held);
         !next)
