@@ -160,11 +160,15 @@ Result<> PoolHouse::open() {
   return run_until([&] { return *open; });
 }
 
-Result<> PoolHouse::settle() {
+Result<> PoolHouse::rest() {
   cluster().desk().note_activity();
-  const Result<> settled = run_until(
+  return run_until(
       [&] { return world_->kernel().now() - cluster().desk().last_activity() >= kQuiet; });
-  if (!settled) return settled;
+}
+
+Result<> PoolHouse::settle() {
+  if (Result<> quiet = rest(); !quiet) return quiet;
+  if (book_->is_closed()) book_->take_stock();
   return check_settled(*world_, *book_);
 }
 
