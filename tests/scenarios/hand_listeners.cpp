@@ -67,7 +67,10 @@ void copies_a_listener(Hand& hand) {
   if (listener.is_null()) return;
   const std::string ns = hand.own_namespace();
   const std::string name = hand.chance(0.7) ? name_of(listener) : "copied";
-  Object copy = fresh_copy(listener, ns, name);
+  // Or one of the person's own, under the name of another's.
+  const Value own = hand.any_in(ns, "listeners");
+  const bool renamed = !own.is_null() && hand.chance(0.4);
+  Object copy = fresh_copy(renamed ? own : listener, ns, name);
   Object& metadata = copy["metadata"].as_object();
   if (hand.chance(0.4)) metadata.erase("ownerReferences");
   if (hand.chance(0.4)) metadata.erase("finalizers");

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::array kTenantMoves{
     HandMove{"asks for a port", 12, asks_for_a_port},
+    HandMove{"asks for a decade", 2, asks_for_a_decade},
     HandMove{"removes a Pod", 6, removes_a_pod},
     HandMove{"copies a Pod", 6, copies_a_pod},
     HandMove{"forges a Pod", 6, forges_a_pod},

@@ -11,6 +11,7 @@ namespace berth::scenario {
 
 // Pods (hand_pods.cpp).
 void asks_for_a_port(Hand& hand);
+void asks_for_a_decade(Hand& hand);
 void removes_a_pod(Hand& hand);
 void copies_a_pod(Hand& hand);
 void forges_a_pod(Hand& hand);

@@ -60,18 +60,25 @@ std::string new_token(Hand& hand) {
 
 }  // namespace
 
-void asks_for_a_port(Hand& hand) {
+namespace {
+
+void ask_for_a_port(Hand& hand, std::string_view keep) {
   const std::string ns = hand.person().role == world::Role::tenant ? hand.own_namespace() : kLobby;
   Object annotations{
       {api::kPortPoolsAnnotation, "true"},
       {api::kPortsAnnotation,
-       hand.any_of({"own.lobby/one TCP 8000", "own.lobby/one TCP 8000", "own.lobby/pair TCP_UDP 8000",
+       hand.any_of({"own/one.lobby TCP 8000", "own/one.lobby TCP 8000", "own/pair.lobby TCP_UDP 8000",
                     "rooms.games TCP 8000", "halls.games TCP_UDP 8000", "quiet.calm TCP 8000"})}};
   if (hand.chance(0.5)) annotations[api::kReadinessGateAnnotation] = "true";
-  if (hand.chance(0.3))
-    annotations[api::kKeepDurationAnnotation] = hand.chance(0.8) ? "40s" : kDecade;
+  if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
   (void)hand.ask("POST", path_in(ns, "pods"), pod_named(ns, any_name(hand), {}, annotations));
 }
+
+}  // namespace
+
+void asks_for_a_port(Hand& hand) { ask_for_a_port(hand, hand.chance(0.3) ? "40s" : ""); }
+
+void asks_for_a_decade(Hand& hand) { ask_for_a_port(hand, kDecade); }
 
 void removes_a_pod(Hand& hand) {
   const Value pod = hand.any_in(hand.own_namespace(), "pods");
@@ -120,7 +127,7 @@ void edits_a_pod(Hand& hand) {
   switch (hand.dice().below(4)) {
     case 0: break;  // taken off
     case 1:
-      value = hand.any_of({"", "garbage", "[]", "Ready", "NotReady", "true", kDecade});
+      value = hand.any_of({"", "garbage", "[]", "Ready", "NotReady", "true", "50s"});
       break;
     case 2:
       if (key == api::kPoolBindingsAnnotation && !listener.is_null())

@@ -5,6 +5,8 @@
 #include <optional>
 #include <set>
 
+#include "api/decode.h"
+#include "claims/slot.h"
 #include "sim/world/gremlin.h"
 #include "wire/yaml.h"
 
@@ -24,6 +26,7 @@ using std::chrono::seconds;
 // provider and a slow watch, one after the other.
 constexpr Duration kGrace = seconds{90};
 constexpr Duration kRetry = seconds{1};
+constexpr Duration kLook = seconds{2};
 constexpr int kLooks = 900;
 constexpr std::size_t kLobbyPorts = 4;
 constexpr int kCalmRooms = 3;
@@ -187,6 +190,40 @@ void remove_pods(World& world, std::string_view ns, std::string& complaint,
   }
 }
 
+// What one cannot know from its marks to be ours is for those to remove who made it.
+bool remove_forged(World& world, const std::string& path) {
+  const auto found = world.cluster().ask("GET", path);
+  const auto listener = found ? api::decode_listener(*found) : Result<api::Listener>{};
+  if (found && (!listener || claims::is_foreign(*listener)))
+    (void)world.cluster().ask("PATCH", path,
+                              Object{{"metadata", Object{{"finalizers", nullptr}}}});
+  return remove_this(world, path);
+}
+
+// As the cluster's own: Listeners go with their pool.
+void collect_garbage(World& world) {
+  const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
+  const auto listeners =
+      world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/listeners");
+  if (!pools || !listeners) return;
+  for (const Value& listener : *listeners) {
+    const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
+    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty()) continue;
+    const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
+      return wire::string_at(pool, "/metadata/uid") == owner &&
+             wire::string_at(pool, "/metadata/namespace") ==
+                 wire::string_at(listener, "/metadata/namespace");
+    });
+    if (there) continue;
+    (void)world.cluster().ask(
+        "DELETE",
+        path_in(wire::string_at(listener, "/metadata/namespace"), "listeners", name_of(listener)),
+        Object{{"kind", "DeleteOptions"},
+               {"apiVersion", "v1"},
+               {"preconditions", Object{{"uid", wire::string_at(listener, "/metadata/uid")}}}});
+  }
+}
+
 // Those that the house began with, as they were.
 void put_pools_back(World& world, std::string& complaint) {
   std::set<std::string> ours;
@@ -201,10 +238,12 @@ void put_pools_back(World& world, std::string& complaint) {
         (void)world.cluster().ask("POST", path_in(ns, "portpools"), pool);
         return false;
       }
+      if (!wire::string_at(*now, "/metadata/deletionTimestamp").empty()) return false;
       const Value* const wanted = wire::find(pool, "/spec/poolItems");
       if (*wire::find(*now, "/spec/poolItems") == *wanted) return true;
+      // Load balancers of an item cannot be changed: then the pool is made anew.
       now->as_object()["spec"].as_object()["poolItems"] = *wanted;
-      (void)world.cluster().ask("PUT", path, *now);
+      if (!world.cluster().ask("PUT", path, *now)) (void)world.cluster().ask("DELETE", path);
       return false;
     });
     if (!back) complaint = path + " cannot be put back";
@@ -239,6 +278,8 @@ HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role rol
   house_.book().also_tell([this](const sim::lb::Change& change) { trust_.see_change(change); });
   trust_.guard(kCalm);
 }
+
+HandsHouse::~HandsHouse() { house_.cluster().end_players(); }
 
 Result<> HandsHouse::play_out(
     const std::string& name,
@@ -277,6 +318,12 @@ Result<> HandsHouse::open() {
       !made)
     return made;
   if (role_ != world::Role::tenant) house_.book().close();
+  (void)house_.cluster().play("watch", [this](std::stop_token stop) {
+    while (world().cluster().pause(kLook, stop)) {
+      trust_.check_all();
+      collect_garbage(world());
+    }
+  });
   return {};
 }
 
@@ -291,7 +338,7 @@ Result<> HandsHouse::tidy_up() {
           complaint = "PortBinding " + name_of(binding) + " stays";
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
-        if (!remove_this(world(), path)) complaint = path + " stays";
+        if (!remove_forged(world(), path)) complaint = path + " stays";
     put_pools_back(world(), complaint);
   });
   if (!tidied || role_ == world::Role::tenant) return tidied;
@@ -355,17 +402,10 @@ std::shared_ptr<const bool> start_hand(HandsHouse& house, const world::Person& p
       });
 }
 
-std::shared_ptr<const bool> start_watch(HandsHouse& house) {
-  return house.house().cluster().play("watch", [&house](std::stop_token stop) {
-    while (house.world().cluster().pause(seconds{1}, stop)) house.trust().check_all();
-  });
-}
-
 Result<> live_through(const Lives& lives) {
   HandsHouse& house = lives.house;
   World& world = house.world();
   if (Result<> open = house.open(); !open) return open;
-  (void)start_watch(house);
   const bool troubled = lives.random.chance(0.5);
   std::optional<world::Gremlin> gremlin;
   if (troubled) {

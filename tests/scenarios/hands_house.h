@@ -43,6 +43,8 @@ class HandsHouse {
  public:
   HandsHouse(std::uint64_t seed, world::WorldOptions options, world::Role role);
 
+  ~HandsHouse();
+
   PoolHouse& house() { return house_; }
   world::World& world() { return house_.world(); }
   TrustBook& trust() { return trust_; }
