@@ -52,7 +52,9 @@ void edits_grants(Hand& hand) {
   Object& one = grants[hand.dice().below(grants.size())].as_object();
   switch (hand.dice().below(5)) {
     case 0: grants.clear(); break;
-    case 1: grants.erase(grants.begin() + static_cast<std::ptrdiff_t>(hand.dice().below(grants.size()))); break;
+    case 1:
+      grants.erase(grants.begin() + static_cast<std::ptrdiff_t>(hand.dice().below(grants.size())));
+      break;
     case 2: one["ownerUID"] = "uid-of-nobody"; break;
     case 3: one["endPort"] = one["startPort"]; break;
     default:
@@ -104,9 +106,10 @@ void deletes_our_secret(Hand& hand) {
 }
 
 void deletes_our_webhooks(Hand& hand) {
-  (void)hand.ask("DELETE", kHooks + hand.any_of({"mutatingwebhookconfigurations",
-                                                 "validatingwebhookconfigurations"}) +
-                               "/berth");
+  (void)hand.ask(
+      "DELETE",
+      kHooks + hand.any_of({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}) +
+          "/berth");
 }
 
 void restores_everything(Hand& hand) { restore(hand, ""); }

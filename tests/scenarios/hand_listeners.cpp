@@ -47,8 +47,8 @@ std::string forged_claim(Hand& hand) {
     claim.ns = wire::string_at(pod, "/metadata/namespace");
     claim.pod_name = name_of(pod);
     claim.pod_uid = wire::string_at(pod, "/metadata/uid");
-    claim.token = wire::string_at(
-        pod, "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel));
+    claim.token =
+        wire::string_at(pod, "/metadata/labels/" + wire::escape_pointer_step(ledger::kTokenLabel));
   }
   using ledger::SlotState;
   constexpr std::array kStates{SlotState::claimed, SlotState::bound, SlotState::draining,
@@ -77,8 +77,7 @@ void copies_a_listener(Hand& hand) {
   if (hand.chance(0.3)) metadata.erase("labels");
   if (hand.chance(0.3)) metadata.erase("annotations");
   if (hand.chance(0.3)) copy.erase("status");
-  if (hand.chance(0.5))
-    copy["spec"].as_object()["targetGroup"] = targets_at(ip_of_some_pod(hand));
+  if (hand.chance(0.5)) copy["spec"].as_object()["targetGroup"] = targets_at(ip_of_some_pod(hand));
   const auto made = hand.ask("POST", path_in(ns, "listeners"), copy);
   // With its end it names, to whoever believes it, what shall be removed.
   if (made && hand.chance(0.5)) {
@@ -168,9 +167,10 @@ void edits_a_listener(Hand& hand) {
     case 8:
       (void)hand.patch_meta(
           path_of(listener),
-          {{"labels", Object{{hand.any_of({api::kOwnerKindKey, api::kOwnerNameKey,
-                                           api::kLoadBalancerRegionLabel}),
-                              hand.any_of({"rooms", "own", "Ingress", "PortPool", "elsewhere"})}}}});
+          {{"labels",
+            Object{{hand.any_of(
+                        {api::kOwnerKindKey, api::kOwnerNameKey, api::kLoadBalancerRegionLabel}),
+                    hand.any_of({"rooms", "own", "Ingress", "PortPool", "elsewhere"})}}}});
       break;
     case 9: (void)hand.patch_meta(path_of(listener), {{"finalizers", nullptr}}); break;
     case 10:
@@ -178,9 +178,9 @@ void edits_a_listener(Hand& hand) {
                             {{"ownerReferences", of_victim("/metadata/ownerReferences")}});
       break;
     default:
-      (void)annotate(hand, listener, hand.any_of({"berth.dev/seal", "berth.dev/load-balancer"}),
-                     hand.chance(0.5) ? of_victim("/metadata/annotations/berth.dev~1seal")
-                                      : Value("garbage"));
+      (void)annotate(
+          hand, listener, hand.any_of({"berth.dev/seal", "berth.dev/load-balancer"}),
+          hand.chance(0.5) ? of_victim("/metadata/annotations/berth.dev~1seal") : Value("garbage"));
       break;
   }
 }
@@ -224,13 +224,12 @@ void edits_a_binding(Hand& hand) {
         (void)annotate(hand, binding, controllers::portpool::kPodUidAnnotation,
                        Value(wire::string_at(pod, "/metadata/uid")));
       break;
-    case 2:
-      (void)annotate(hand, binding, controllers::portpool::kPodUidAnnotation, nullptr);
-      break;
+    case 2: (void)annotate(hand, binding, controllers::portpool::kPodUidAnnotation, nullptr); break;
     default:
-      (void)hand.ask("PATCH", path_of(binding) + "/status",
-                     Object{{"status", Object{{"status", hand.any_of({"Ready", "NotReady",
-                                                                      "Cleaned", "Cleaning"})}}}});
+      (void)hand.ask(
+          "PATCH", path_of(binding) + "/status",
+          Object{{"status",
+                  Object{{"status", hand.any_of({"Ready", "NotReady", "Cleaned", "Cleaning"})}}}});
       break;
   }
 }

@@ -13,11 +13,10 @@ using wire::Value;
 constexpr std::string_view kDecade = "87600h";
 
 Object containers() {
-  return {{"containers",
-           Array{Object{{"name", "room"},
-                        {"image", "room:1"},
-                        {"ports", Array{Object{{"containerPort", 8000}},
-                                        Object{{"containerPort", 8001}}}}}}}};
+  return {{"containers", Array{Object{{"name", "room"},
+                                      {"image", "room:1"},
+                                      {"ports", Array{Object{{"containerPort", 8000}},
+                                                      Object{{"containerPort", 8001}}}}}}}};
 }
 
 Object pod_named(std::string_view ns, std::string_view name, Object labels, Object annotations) {
@@ -44,8 +43,7 @@ std::string bindings_for(const Value& listener) {
       .pool_namespace = std::string(wire::string_at(listener, "/metadata/namespace")),
       .load_balancer_ids = {std::string(wire::string_at(listener, "/spec/loadbalancerID"))},
       .pool_item_name = std::string(wire::string_at(
-          listener,
-          "/metadata/annotations/" + wire::escape_pointer_step(claims::kItemAnnotation))),
+          listener, "/metadata/annotations/" + wire::escape_pointer_step(claims::kItemAnnotation))),
       .protocol = std::string(wire::string_at(listener, "/spec/protocol")),
       .start_port = wire::int_at(listener, "/spec/port").value_or(0),
       .end_port = wire::int_at(listener, "/spec/endPort").value_or(0),
@@ -66,9 +64,9 @@ void ask_for_a_port(Hand& hand, std::string_view keep) {
   const std::string ns = hand.person().role == world::Role::tenant ? hand.own_namespace() : kLobby;
   Object annotations{
       {api::kPortPoolsAnnotation, "true"},
-      {api::kPortsAnnotation,
-       hand.any_of({"own/one.lobby TCP 8000", "own/one.lobby TCP 8000", "own/pair.lobby TCP_UDP 8000",
-                    "rooms.games TCP 8000", "halls.games TCP_UDP 8000", "quiet.calm TCP 8000"})}};
+      {api::kPortsAnnotation, hand.any_of({"own/one.lobby TCP 8000", "own/one.lobby TCP 8000",
+                                           "own/pair.lobby TCP_UDP 8000", "rooms.games TCP 8000",
+                                           "halls.games TCP_UDP 8000", "quiet.calm TCP 8000"})}};
   if (hand.chance(0.5)) annotations[api::kReadinessGateAnnotation] = "true";
   if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
   (void)hand.ask("POST", path_in(ns, "pods"), pod_named(ns, any_name(hand), {}, annotations));
@@ -85,8 +83,7 @@ void removes_a_pod(Hand& hand) {
   if (pod.is_null()) return;
   Value options;
   if (hand.chance(0.4))
-    options =
-        Object{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"gracePeriodSeconds", 0}};
+    options = Object{{"kind", "DeleteOptions"}, {"apiVersion", "v1"}, {"gracePeriodSeconds", 0}};
   (void)hand.ask("DELETE", path_of(pod), options);
 }
 
@@ -120,15 +117,13 @@ void edits_a_pod(Hand& hand) {
   const Value other = hand.any_in(hand.any_namespace(), "pods");
   const Value listener = hand.any_in(hand.any_namespace(), "listeners");
   if (pod.is_null()) return;
-  const std::string key = hand.any_of(
-      {api::kPoolBindingsAnnotation, api::kPoolBindingsAnnotation, api::kBindStatusAnnotation,
-       api::kPortsAnnotation, api::kPortPoolsAnnotation, api::kKeepDurationAnnotation});
+  const std::string key = hand.any_of({api::kPoolBindingsAnnotation, api::kPoolBindingsAnnotation,
+                                       api::kBindStatusAnnotation, api::kPortsAnnotation,
+                                       api::kPortPoolsAnnotation, api::kKeepDurationAnnotation});
   Value value;
   switch (hand.dice().below(4)) {
     case 0: break;  // taken off
-    case 1:
-      value = hand.any_of({"", "garbage", "[]", "Ready", "NotReady", "true", "50s"});
-      break;
+    case 1: value = hand.any_of({"", "garbage", "[]", "Ready", "NotReady", "true", "50s"}); break;
     case 2:
       if (key == api::kPoolBindingsAnnotation && !listener.is_null())
         value = bindings_for(listener);
@@ -172,9 +167,10 @@ void posts_a_review(Hand& hand) {
   const std::string url(wire::string_at(entry, "/clientConfig/url"));
   if (url.empty()) return;
   const std::string ns = hand.any_of({"games", "lobby", "nowhere", "a/b", ""});
-  Object annotations{{api::kPortPoolsAnnotation, "true"},
-                     {api::kPortsAnnotation, hand.any_of({"rooms.games TCP 8000", "own.lobby TCP 8000",
-                                                          "halls.games TCP_UDP 8000"})}};
+  Object annotations{
+      {api::kPortPoolsAnnotation, "true"},
+      {api::kPortsAnnotation,
+       hand.any_of({"rooms.games TCP 8000", "own.lobby TCP 8000", "halls.games TCP_UDP 8000"})}};
   if (hand.chance(0.7)) annotations[api::kKeepDurationAnnotation] = kDecade;
   const std::string name = hand.chance(0.5) ? any_name(hand) : std::string("room-0");
   const Object request{{"uid", new_token(hand)},

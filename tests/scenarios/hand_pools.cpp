@@ -10,8 +10,8 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
-// Ranges that others have, that nobody has, or both. None that the games' pools may grow into: there
-// the first who comes is served.
+// Ranges that others have, that nobody has, or both. None that the games' pools may grow into:
+// there the first who comes is served.
 struct Range {
   std::string_view balancer;
   int first;

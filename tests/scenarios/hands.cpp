@@ -69,24 +69,18 @@ Object fresh_copy(const Value& object, std::string_view ns, std::string_view nam
 }
 
 void Diary::write(const std::string& line) {
-  lines_.push_back(
-      fmt::format("{:9.3f} {}", to_seconds(kernel_.now().time_since_epoch()), line));
+  lines_.push_back(fmt::format("{:9.3f} {}", to_seconds(kernel_.now().time_since_epoch()), line));
   if (std::getenv("BERTH_SCENARIO_SEED")) fmt::print("{}\n", lines_.back());
 }
 
 std::string Diary::recent() const {
   const std::size_t first = lines_.size() > kShownLines ? lines_.size() - kShownLines : 0;
-  return fmt::format("{}", fmt::join(lines_.begin() + static_cast<std::ptrdiff_t>(first),
-                                     lines_.end(), "\n"));
+  return fmt::format(
+      "{}", fmt::join(lines_.begin() + static_cast<std::ptrdiff_t>(first), lines_.end(), "\n"));
 }
 
-Hand::Hand(world::World& world, TrustBook& trust, Diary& diary, world::Person person,
-           Random random)
-    : world_(world),
-      trust_(trust),
-      diary_(diary),
-      person_(std::move(person)),
-      random_(random) {}
+Hand::Hand(world::World& world, TrustBook& trust, Diary& diary, world::Person person, Random random)
+    : world_(world), trust_(trust), diary_(diary), person_(std::move(person)), random_(random) {}
 
 void Hand::act() {
   const std::vector<HandMove> moves = moves_of(person_.role);
@@ -142,9 +136,7 @@ std::string Hand::own_namespace() {
   return chance(0.7) ? kGames : kLobby;
 }
 
-std::string Hand::any_namespace() {
-  return any_of({kGames, kGames, kCalm, kCalm, kLobby, kAlley});
-}
+std::string Hand::any_namespace() { return any_of({kGames, kGames, kCalm, kCalm, kLobby, kAlley}); }
 
 std::shared_ptr<const sim::kube::Backup> Hand::backup() {
   return backups_.empty() ? nullptr : backups_[random_.below(backups_.size())];

@@ -184,8 +184,7 @@ void remove_pods(World& world, std::string_view ns, std::string& complaint,
   for (const Value& pod : all_in(world, ns, "pods")) {
     if (!which(pod)) continue;
     const std::string path = path_in(ns, "pods", name_of(pod));
-    (void)world.cluster().ask("PATCH", path,
-                              Object{{"metadata", Object{{"finalizers", nullptr}}}});
+    (void)world.cluster().ask("PATCH", path, Object{{"metadata", Object{{"finalizers", nullptr}}}});
     if (!remove(world, path)) complaint = path + " stays";
   }
 }
@@ -195,8 +194,7 @@ bool remove_forged(World& world, const std::string& path) {
   const auto found = world.cluster().ask("GET", path);
   const auto listener = found ? api::decode_listener(*found) : Result<api::Listener>{};
   if (found && (!listener || claims::is_foreign(*listener)))
-    (void)world.cluster().ask("PATCH", path,
-                              Object{{"metadata", Object{{"finalizers", nullptr}}}});
+    (void)world.cluster().ask("PATCH", path, Object{{"metadata", Object{{"finalizers", nullptr}}}});
   return remove_this(world, path);
 }
 
@@ -208,7 +206,8 @@ void collect_garbage(World& world) {
   if (!pools || !listeners) return;
   for (const Value& listener : *listeners) {
     const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
-    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty()) continue;
+    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty())
+      continue;
     const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
       return wire::string_at(pool, "/metadata/uid") == owner &&
              wire::string_at(pool, "/metadata/namespace") ==
@@ -281,9 +280,8 @@ HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role rol
 
 HandsHouse::~HandsHouse() { house_.cluster().end_players(); }
 
-Result<> HandsHouse::play_out(
-    const std::string& name,
-    std::function<void(User& user, std::string& complaint)> deed) {
+Result<> HandsHouse::play_out(const std::string& name,
+                              std::function<void(User& user, std::string& complaint)> deed) {
   const auto complaint = std::make_shared<std::string>();
   const auto done = house_.cluster().play(
       name, [world = &house_.world(), complaint, deed = std::move(deed)](std::stop_token) {
@@ -297,24 +295,27 @@ Result<> HandsHouse::play_out(
 
 Result<> HandsHouse::open() {
   if (Result<> open = house_.open(); !open) return open;
-  if (Result<> made = play_out("neighbours", [world = &world()](User& user, std::string& complaint) {
-        (void)user.create_pool(kNeighbours);
-        (void)user.create_pool(kNeighboursPools);
-        const auto granted = [&] {
-          const auto pools = world->cluster().list(
-              "/apis/networkextension.bkbcs.tencent.com/v1/portpools");
-          return pools && std::ranges::all_of(*pools, [](const Value& pool) {
-            return wire::string_at(pool, "/status/status") == "Ready";
+  if (Result<> made = play_out(
+          "neighbours",
+          [world = &world()](User& user, std::string& complaint) {
+            (void)user.create_pool(kNeighbours);
+            (void)user.create_pool(kNeighboursPools);
+            const auto granted = [&] {
+              const auto pools =
+                  world->cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
+              return pools && std::ranges::all_of(*pools, [](const Value& pool) {
+                       return wire::string_at(pool, "/status/status") == "Ready";
+                     });
+            };
+            if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
+            const std::string pods = path_in(kCalm, "pods");
+            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
+            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
+            (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"),
+                         complaint);
+            if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
+              complaint = "the calm rooms do not become Ready";
           });
-        };
-        if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
-        const std::string pods = path_in(kCalm, "pods");
-        (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
-        (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
-        (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"), complaint);
-        if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
-          complaint = "the calm rooms do not become Ready";
-      });
       !made)
     return made;
   if (role_ != world::Role::tenant) house_.book().close();
@@ -331,14 +332,14 @@ Result<> HandsHouse::tidy_up() {
   const auto tidied = play_out("tidying", [this](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
+    for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
+      for (const std::string& path : made)
+        if (!remove_forged(world(), path)) complaint = path + " stays";
     // Ports that are kept for Pods that are gone are given up with the PortBinding.
     for (const std::string& ns : {kLobby, kAlley})
       for (const Value& binding : all_in(world(), ns, "portbindings"))
         if (!remove(world(), path_in(ns, "portbindings", name_of(binding))))
           complaint = "PortBinding " + name_of(binding) + " stays";
-    for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
-      for (const std::string& path : made)
-        if (!remove_forged(world(), path)) complaint = path + " stays";
     put_pools_back(world(), complaint);
   });
   if (!tidied || role_ == world::Role::tenant) return tidied;
@@ -409,9 +410,9 @@ Result<> live_through(const Lives& lives) {
   const bool troubled = lives.random.chance(0.5);
   std::optional<world::Gremlin> gremlin;
   if (troubled) {
-    gremlin.emplace(world.cluster(), world::GremlinOptions{
-                                         .pause = seconds{1} + up_to(lives.random, seconds{4}),
-                                         .max_repeats = 2});
+    gremlin.emplace(world.cluster(),
+                    world::GremlinOptions{.pause = seconds{1} + up_to(lives.random, seconds{4}),
+                                          .max_repeats = 2});
     world.provider().set_faults(provider_faults(lives.random));
     world.kernel().set_crash_plan(sim::CrashRandomly{.probability = 0.02, .max_crashes = 3});
   }

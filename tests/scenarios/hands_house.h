@@ -34,8 +34,8 @@ struct HandsCount {
   std::uint64_t moves = 0;
 };
 
-Result<sim::RunReport> live_with_hands(std::uint64_t seed, world::Role role, const Plant& plant = {},
-                                       HandsCount* count = nullptr);
+Result<sim::RunReport> live_with_hands(std::uint64_t seed, world::Role role,
+                                       const Plant& plant = {}, HandsCount* count = nullptr);
 
 // The house with its neighbours, for scenarios that make single moves. All of its pools are Ready,
 // and so are the rooms of `calm`.
@@ -60,7 +60,8 @@ class HandsHouse {
   Result<> close();
 
  private:
-  Result<> play_out(const std::string& name, std::function<void(User& user, std::string& complaint)> deed);
+  Result<> play_out(const std::string& name,
+                    std::function<void(User& user, std::string& complaint)> deed);
 
   const world::Role role_;
   std::vector<world::Person> people_;

@@ -74,9 +74,7 @@ class HandsTest : public ::testing::Test {
         get(path_in(ns, "listeners", listener)),
         "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)));
   }
-  std::string token() {
-    return ledger::make_token(world().kernel().wall_time(), 1, ++tokens_);
-  }
+  std::string token() { return ledger::make_token(world().kernel().wall_time(), 1, ++tokens_); }
   static Object pod(std::string_view ns, std::string_view name, Object labels, Object annotations) {
     return {{"apiVersion", "v1"},
             {"kind", "Pod"},
@@ -133,14 +131,14 @@ class HandsTest : public ::testing::Test {
           {"kind", Object{{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
           {"resource", Object{{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
           {"object", object}};
-      const auto posted = house_.house().cluster().play(
-          "stranger", [this, url, request](std::stop_token) {
-            const auto answer = world().call(
-                {.url = url},
-                               wire::to_json(Object{{"apiVersion", "admission.k8s.io/v1"},
-                                                    {"kind", "AdmissionReview"},
-                                                    {"request", request}}),
-                               seconds{10});
+      const auto posted =
+          house_.house().cluster().play("stranger", [this, url, request](std::stop_token) {
+            const auto answer =
+                world().call({.url = url},
+                             wire::to_json(Object{{"apiVersion", "admission.k8s.io/v1"},
+                                                  {"kind", "AdmissionReview"},
+                                                  {"request", request}}),
+                             seconds{10});
             house_.diary().write(fmt::format("a stranger posts to {}: {}", url,
                                              answer ? answer->body : answer.error().to_string()));
           });
@@ -173,10 +171,10 @@ TEST_F(HandsTest, TenantsWriteNothingOutsideOfTheirNamespaces) {
 
 TEST_F(HandsTest, ATokenThatSomebodyWroteIsNoKeyToAFreePort) {
   Hand mallory = tenant();
-  ASSERT_TRUE(mallory.ask(
-      "POST", path_in(kAlley, "pods"),
-      pod(kAlley, "guest", {{ledger::kTokenLabel, token()}},
-          {{api::kPoolBindingsAnnotation, told_of("rooms", kGames, "item1", 30000)}})));
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kAlley, "pods"),
+                  pod(kAlley, "guest", {{ledger::kTokenLabel, token()}},
+                      {{api::kPoolBindingsAnnotation, told_of("rooms", kGames, "item1", 30000)}})));
   run_for(minutes{2});
   EXPECT_EQ(claim_on(kGames, "demo-tcp-30000"), "");
   EXPECT_FALSE(is_ready(kAlley, "guest"));
@@ -186,10 +184,10 @@ TEST_F(HandsTest, ATokenThatSomebodyWroteIsNoKeyToAFreePort) {
 // The same in a namespace whose Pods we are asked about: this one does not ask.
 TEST_F(HandsTest, APodThatDoesNotAskGetsNoPortByWhatItSays) {
   Hand mallory = tenant();
-  ASSERT_TRUE(mallory.ask(
-      "POST", path_in(kLobby, "pods"),
-      pod(kLobby, "guest", {{ledger::kTokenLabel, token()}},
-          {{api::kPoolBindingsAnnotation, told_of("own", kLobby, "one", 31000)}})));
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"),
+                  pod(kLobby, "guest", {{ledger::kTokenLabel, token()}},
+                      {{api::kPoolBindingsAnnotation, told_of("own", kLobby, "one", 31000)}})));
   run_for(minutes{2});
   EXPECT_EQ(claim_on(kLobby, "demo-tcp-31000"), "");
   expect_order();
@@ -257,8 +255,7 @@ TEST_F(HandsTest, AnIdThatSomebodyWroteTakesNothingAway) {
   ASSERT_EQ(ids.size(), 2u);
   for (const std::size_t i : {0u, 1u}) {
     const std::string path = path_in(kLobby, "listeners", fmt::format("demo-tcp-3100{}", i));
-    ASSERT_TRUE(
-        mallory.ask("PATCH", path, Object{{"status", Object{{"listenerID", ids[i]}}}}));
+    ASSERT_TRUE(mallory.ask("PATCH", path, Object{{"status", Object{{"listenerID", ids[i]}}}}));
     run_for(seconds{5});
     (void)mallory.ask("DELETE", path);
   }
@@ -283,12 +280,11 @@ TEST_F(HandsTest, AListenerThatIsMovedOntoAnothersPortStaysAway) {
 TEST_F(HandsTest, TargetsThatSomebodyWroteAreNotServed) {
   Hand mallory = tenant();
   const Object backend{{"IP", "127.0.0.1"}, {"port", 8080}, {"weight", 10}};
-  ASSERT_TRUE(mallory.ask(
-      "PATCH", path_in(kLobby, "listeners", "demo-tcp-31000"),
-      Object{{"spec", Object{{"targetGroup", Object{{"backends", Array{backend}}}}}}}));
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path_in(kLobby, "listeners", "demo-tcp-31000"),
+                  Object{{"spec", Object{{"targetGroup", Object{{"backends", Array{backend}}}}}}}));
   run_for(seconds{60});
-  const auto found =
-      world().provider().find({.id = "demo"}, model::Protocol::tcp, 31000);
+  const auto found = world().provider().find({.id = "demo"}, model::Protocol::tcp, 31000);
   EXPECT_TRUE(!found || found->spec.targets.empty());
   expect_order();
 }
@@ -317,7 +313,8 @@ TEST_F(HandsTest, ARefusedPodKeepsNothing) {
 
 TEST_F(HandsTest, WhatAPodSaysOfItselfGivesItNothing) {
   Hand mallory = tenant();
-  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
   run_for(seconds{30});
   ASSERT_TRUE(is_ready(kLobby, "guest"));
   const std::string path = path_in(kLobby, "pods", "guest");
@@ -341,8 +338,8 @@ TEST_F(HandsTest, APodThatAsksNoMoreGivesItsPortBack) {
   ASSERT_TRUE(mallory.patch_meta(path_in(kLobby, "pods", "guest-0"),
                                  {{"annotations", Object{{api::kPortPoolsAnnotation, nullptr}}}}));
   run_for(minutes{3});
-  EXPECT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
-                          asking(kLobby, "another", "own/one TCP 8000")));
+  EXPECT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "another", "own/one TCP 8000")));
   run_for(seconds{30});
   EXPECT_TRUE(is_ready(kLobby, "another"));
   expect_order();
@@ -353,8 +350,8 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   Hand mallory = tenant();
   const std::string listener = path_in(kLobby, "listeners", "demo-tcp-31000");
   const std::string claim = R"({"v":99,"state":"Bound"})";
-  ASSERT_TRUE(mallory.patch_meta(
-      listener, {{"annotations", Object{{ledger::kClaimAnnotation, claim}}}}));
+  ASSERT_TRUE(
+      mallory.patch_meta(listener, {{"annotations", Object{{ledger::kClaimAnnotation, claim}}}}));
   run_for(minutes{2});
   EXPECT_EQ(claim_on(kLobby, "demo-tcp-31000"), claim);
   EXPECT_FALSE(mallory.ask("DELETE", path_in(kLobby, "portpools", "own")));
@@ -364,8 +361,9 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
 // Rooms come while the item goes; it comes back with other ports, and another pool takes the old.
 TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
   Hand mallory = tenant();
-  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "portpools"),
-                          pool(kLobby, "more", {item("a", 33000, 33002), item("b", 33010, 33018)})));
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "portpools"),
+                  pool(kLobby, "more", {item("a", 33000, 33002), item("b", 33010, 33018)})));
   run_for(seconds{20});
   // At the same moment.
   std::vector<std::shared_ptr<const bool>> tasks;
@@ -381,9 +379,10 @@ TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
   }));
   ASSERT_TRUE(house_.house().run_until([&] { return all_through(tasks); }));
   run_for(seconds{5});
-  (void)mallory.ask("PATCH", path_in(kLobby, "portpools", "more"),
-                    Object{{"spec", Object{{"poolItems", Array{item("a", 33000, 33002),
-                                                               item("b", 33030, 33038)}}}}});
+  (void)mallory.ask(
+      "PATCH", path_in(kLobby, "portpools", "more"),
+      Object{{"spec",
+              Object{{"poolItems", Array{item("a", 33000, 33002), item("b", 33030, 33038)}}}}});
   run_for(seconds{20});
   ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
                           pool(kAlley, "thief", {item("one", 33010, 33018)})));
@@ -398,7 +397,8 @@ TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
 // Without its finalizer nothing holds it.
 TEST_F(HandsTest, APoolThatIsTornOutLeavesItsPortsToNobodyWhileTheyLeadSomewhere) {
   Hand mallory = tenant();
-  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
   run_for(seconds{30});
   const std::string own = path_in(kLobby, "portpools", "own");
   ASSERT_TRUE(mallory.patch_meta(own, {{"finalizers", nullptr}}));
@@ -427,11 +427,11 @@ class LostBalancersTest : public OperatorTest {
     run_for(seconds{10});
     ASSERT_TRUE(mallory.ask(
         "PATCH", path_in(kAlley, "portpools", "first"),
-        Object{{"spec", Object{{"poolItems", Array{item("one", 33000, 33002),
-                                                   item("two", 33010, 33012)}}}}}));
+        Object{{"spec", Object{{"poolItems",
+                                Array{item("one", 33000, 33002), item("two", 33010, 33012)}}}}}));
     for (const char* name : {"guest-0", "guest-1"})
-      ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
-                              asking(kLobby, name, "second TCP 8000")));
+      ASSERT_TRUE(
+          mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "second TCP 8000")));
     run_for(minutes{3});
     ASSERT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
   }
@@ -476,7 +476,8 @@ TEST_F(OperatorTest, BalancersAsTheyWereGiveNothingToTwo) {
   ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "portpools"),
                           pool(kLobby, "second", {item("one", 33010, 33012)})));
   for (const char* name : {"guest-0", "guest-1"})
-    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "second TCP 8000")));
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "second TCP 8000")));
   run_for(minutes{3});
   ASSERT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
   world().restore(*backup, "loadbalancers");
@@ -489,14 +490,16 @@ TEST_F(OperatorTest, BalancersAsTheyWereGiveNothingToTwo) {
 TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
   Hand mallory = tenant();
   for (const char* name : {"guest-0", "guest-1"})
-    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
   run_for(seconds{30});
   const auto backup = world().cluster().server().backup();
   for (const char* name : {"guest-0", "guest-1"})
     ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", name)));
   run_for(minutes{2});
   for (const char* name : {"later-0", "later-1"})
-    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
   run_for(minutes{3});
   house_.trust().note_upheaval(minutes{13});
   world().restore(*backup, "listeners");

@@ -190,8 +190,7 @@ void TrustBook::check_reached(const Guest& guest) {
       std::string where = "nowhere";
       if (listener && !listener->spec.targets.empty())
         where = "to " + listener->spec.targets.front().target.ip;
-      complain(guest,
-               fmt::format("was told Ready, but port {} leads {}", shown(place), where));
+      complain(guest, fmt::format("was told Ready, but port {} leads {}", shown(place), where));
     }
   }
 }

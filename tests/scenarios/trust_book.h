@@ -3,9 +3,10 @@
 //
 // A Pod has our word when we called it Ready, by its annotation or by its condition; what a person
 // wrote there is not our word. While it has, each port that it was told of leads to it, so no two
-// Pods can have our word for one port. A Pod that somebody laid hands on, on itself, its PortBinding,
-// its Listeners or its pool, has some time in which that is put in order. Pods of guarded namespaces,
-// which nobody may touch, keep our word, their ports and their listeners throughout.
+// Pods can have our word for one port. A Pod that somebody laid hands on, on itself, its
+// PortBinding, its Listeners or its pool, has some time in which that is put in order. Pods of
+// guarded namespaces, which nobody may touch, keep our word, their ports and their listeners
+// throughout.
 //
 // Not thread-safe; the world outlives it.
 #pragma once

@@ -75,7 +75,7 @@ void Kubelet::give_address(const PodName& pod, const std::stop_token& stop) {
   const Object status{
       {"status",
        Object{{"phase", "Running"}, {"podIP", ip}, {"podIPs", wire::Array{Object{{"ip", ip}}}}}}};
-  (void)send(pod, request_of("PATCH", pod.path + "/status", status), stop);
+  if (send(pod, request_of("PATCH", pod.path + "/status", status), stop)) ended_.erase(pod.uid);
 }
 
 void Kubelet::end_pod(const PodName& pod, const std::stop_token& stop) {
@@ -98,9 +98,15 @@ bool Kubelet::send(const PodName& pod, const net::Request& request, const std::s
 }
 
 // Another Pod may have the name by now, and one that has ended is not started any more.
-bool Kubelet::is_for(const PodName& pod, const net::Reply& found, const net::Request& request) {
+bool Kubelet::is_for(const PodName& pod, const net::Reply& found,
+                     const net::Request& request) const {
   const Result<Value> now = wire::parse_json(found.body);
   if (!now || wire::string_at(*now, "/metadata/uid") != pod.uid) return false;
+  // A restored state may have made two tasks of one start.
+  if (request.method == "POST" && !wire::string_at(*now, "/spec/nodeName").empty()) return false;
+  if (request.method == "PATCH" && !wire::string_at(*now, "/status/podIP").empty() &&
+      !ended_.contains(pod.uid))
+    return false;
   const std::string_view phase = wire::string_at(*now, "/status/phase");
   return request.method == "DELETE" || (phase != "Succeeded" && phase != "Failed");
 }

@@ -42,7 +42,7 @@ class Kubelet {
   void end_pod(const PodName& pod, const std::stop_token& stop);
   // Tries until the server does it. False: it concerns this Pod no more.
   bool send(const PodName& pod, const net::Request& request, const std::stop_token& stop);
-  static bool is_for(const PodName& pod, const net::Reply& found, const net::Request& request);
+  bool is_for(const PodName& pod, const net::Reply& found, const net::Request& request) const;
   Duration up_to(Duration most);
 
   Cluster& cluster_;

@@ -40,8 +40,9 @@ class World::Replica {
     lb::Driver* const driver = planted_driver_ ? planted_driver_.get() : driver_.get();
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
-        berth::kube::fixed_config(Cluster::kServerUrl, our_identity()), config_of(options.config, name),
-        [driver](const model::LoadBalancerRef&) { return driver; }, world.kernel().fork_random());
+        berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
+        config_of(options.config, name), [driver](const model::LoadBalancerRef&) { return driver; },
+        world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
