@@ -30,7 +30,8 @@ std::vector<HandMove> moves_of(world::Role role) {
   if (role == world::Role::administrator) add(administrator_moves());
   if (!only_moves().empty()) {
     std::erase_if(out, [](const HandMove& move) {
-      return only_moves().find(move.name) == std::string_view::npos;
+      return fmt::format(",{},", only_moves()).find(fmt::format(",{},", move.name)) ==
+             std::string::npos;
     });
   }
   return out;

@@ -135,7 +135,7 @@ bool are_all_ready(World& world, std::string_view ns, std::size_t count) {
 }
 
 // One of the same name may come in its place.
-bool remove_this(World& world, const std::string& path) {
+bool remove_this(World& world, const std::string& path, std::string_view user) {
   const auto found = world.cluster().ask("GET", path);
   if (!found) return true;
   const std::string uid(wire::string_at(*found, "/metadata/uid"));
@@ -144,7 +144,7 @@ bool remove_this(World& world, const std::string& path) {
     if (!now && now.error().code == Code::not_found) return true;
     if (now && wire::string_at(*now, "/metadata/uid") != uid) return true;
     if (now && wire::string_at(*now, "/metadata/deletionTimestamp").empty())
-      (void)world.cluster().ask("DELETE", path);
+      (void)world.cluster().ask(world::signed_by(user, world::request_of("DELETE", path, nullptr)));
     (void)world.cluster().pause(kRetry, {});
   }
   return world.kernel().failure().has_value();
@@ -190,12 +190,12 @@ void remove_pods(World& world, std::string_view ns, std::string& complaint,
 }
 
 // What one cannot know from its marks to be ours is for those to remove who made it.
-bool remove_forged(World& world, const std::string& path) {
+bool remove_forged(World& world, const std::string& path, std::string_view user) {
   const auto found = world.cluster().ask("GET", path);
   const auto listener = found ? api::decode_listener(*found) : Result<api::Listener>{};
   if (found && (!listener || claims::is_foreign(*listener)))
     (void)world.cluster().ask("PATCH", path, Object{{"metadata", Object{{"finalizers", nullptr}}}});
-  return remove_this(world, path);
+  return remove_this(world, path, user);
 }
 
 // As the cluster's own: Listeners go with their pool.
@@ -329,12 +329,15 @@ Result<> HandsHouse::open() {
 }
 
 Result<> HandsHouse::tidy_up() {
+  const Result<> audited =
+      house_.run_until([this] { return world().kernel().now() >= trust_.upheaval_over(); });
+  if (!audited) return audited;
   const auto tidied = play_out("tidying", [this](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
-        if (!remove_forged(world(), path)) complaint = path + " stays";
+        if (!remove_forged(world(), path, people_.back().name)) complaint = path + " stays";
     // Ports that are kept for Pods that are gone are given up with the PortBinding.
     for (const std::string& ns : {kLobby, kAlley})
       for (const Value& binding : all_in(world(), ns, "portbindings"))

@@ -15,6 +15,7 @@
 //   a Listener's claim, forged         the port, until the Listener is deleted      for ever
 //   a pool or an item                  what an owner of the pool can do himself     -
 //   a LoadBalancer, its grants         nothing                                      -
+//   the status of a LoadBalancer       the address that Pods are told               until read anew
 //   the Lease                          writes pause, another replica leads          a lease
 //   our Secret, our webhooks           refused creations                            until made anew
 //   the label of the namespace         Pods without ports                           while it is off

@@ -329,6 +329,20 @@ TEST_F(HandsTest, WhatAPodSaysOfItselfGivesItNothing) {
   expect_order();
 }
 
+TEST_F(HandsTest, WhatAPodWasToldIsToldAgain) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  run_for(seconds{30});
+  const std::string path = path_in(kLobby, "pods", "guest");
+  ASSERT_TRUE(
+      mallory.patch_meta(path, {{"annotations", Object{{api::kPoolBindingsAnnotation, nullptr}}}}));
+  run_for(minutes{3});
+  const Room room = RoomBook::read(get(path));
+  EXPECT_TRUE(room.ready && room.bindings.size() == 1) << wire::to_json(get(path));
+  expect_order();
+}
+
 TEST_F(HandsTest, APodThatAsksNoMoreGivesItsPortBack) {
   Hand mallory = tenant();
   for (int i = 0; i < 4; ++i)
@@ -461,6 +475,20 @@ TEST_F(LostBalancersTest, GrantsThatAreEmptiedAreRebuilt) {
                             Object{{"spec", Object{{"grants", Array{}}}}}));
   }
   expect_nothing_given();
+  expect_order();
+}
+
+// What Pods read of themselves: players are sent there.
+TEST_F(OperatorTest, LostBalancersTakeNoAddressFromPods) {
+  const auto told = [this] {
+    return RoomBook::read(get(path_in(kCalm, "pods", "calm-0"))).bindings;
+  };
+  const auto before = told();
+  ASSERT_TRUE(other().ask("DELETE", "/apis/berth.dev/v1/loadbalancers"));
+  for (int i = 0; i < 100; ++i) {
+    run_for(std::chrono::milliseconds{100});
+    ASSERT_EQ(api::encode_pool_bindings(told()), api::encode_pool_bindings(before));
+  }
   expect_order();
 }
 

@@ -33,6 +33,7 @@ class TrustBook {
   // Everything may have been touched: a state was restored, or the provider was changed by hand.
   // Disorder is found by an audit at the latest.
   void note_upheaval(Duration grace);
+  Instant upheaval_over() const { return upheaval_over_; }
   // Reads all Pods anew; those that are Ready have our word, as before.
   void take_stock();
   void see_change(const sim::lb::Change& change);
