@@ -115,8 +115,8 @@ TEST(PortPoolCrash, WhilePoolsChange) {
   crash_all("pools change", {.story = pools_change, .closes = true});
 }
 
-// People do to objects of the pools what kubectl lets them: claims and Listeners go, a Pod is
-// copied, the lease and the load balancers' objects are gone for a moment.
+// People do to objects of the pools what kubectl lets them: claims and a Listener go, and the
+// lease.
 void people_meddle(World& world) {
   User user(world);
   (void)user.create("room-0", kind_of(0));
@@ -124,13 +124,14 @@ void people_meddle(World& world) {
   (void)world.cluster().pause(seconds{5}, {});
   const std::string listeners =
       "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners/";
-  const auto take_off = [&](const std::string& name, const char* part, const wire::Value& value) {
-    (void)world.cluster().ask("PATCH", listeners + name,
-                              wire::Object{{"metadata", wire::Object{{part, value}}}});
+  const auto write_claim = [&](const std::string& name, const wire::Value& claim) {
+    const wire::Object annotations{{ledger::kClaimAnnotation, claim}};
+    (void)world.cluster().ask(
+        "PATCH", listeners + name,
+        wire::Object{{"metadata", wire::Object{{"annotations", annotations}}}});
   };
-  take_off("demo-tcp-30000", "annotations", wire::Object{{ledger::kClaimAnnotation, nullptr}});
-  take_off("east-tcp-40000", "annotations", wire::Object{{ledger::kClaimAnnotation, ""}});
-  take_off("demo-tcp-30005", "finalizers", nullptr);
+  write_claim("demo-tcp-30000", nullptr);
+  write_claim("east-tcp-40000", "");
   (void)world.cluster().ask("DELETE", listeners + "demo-tcp-30005");
   (void)world.cluster().ask("DELETE",
                             "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth");
