@@ -198,6 +198,14 @@ bool remove_forged(World& world, const std::string& path, std::string_view user)
   return remove_this(world, path, user);
 }
 
+std::string stays(World& world, const std::string& path) {
+  const auto found = world.cluster().ask("GET", path);
+  if (!found) return path + " stays";
+  Value shown = *found;
+  shown.as_object()["metadata"].as_object().erase("managedFields");
+  return fmt::format("{} stays: {}", path, wire::to_json(shown));
+}
+
 // As the cluster's own: Listeners go with their pool.
 void collect_garbage(World& world) {
   const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
@@ -332,12 +340,14 @@ Result<> HandsHouse::tidy_up() {
   const Result<> audited =
       house_.run_until([this] { return world().kernel().now() >= trust_.upheaval_over(); });
   if (!audited) return audited;
-  const auto tidied = play_out("tidying", [this](User&, std::string& complaint) {
+  const std::string& user =
+      role_ == world::Role::tenant ? people_.front().name : people_.back().name;
+  const auto tidied = play_out("tidying", [this, user](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
-        if (!remove_forged(world(), path, people_.back().name)) complaint = path + " stays";
+        if (!remove_forged(world(), path, user)) complaint = stays(world(), path);
     // Ports that are kept for Pods that are gone are given up with the PortBinding.
     for (const std::string& ns : {kLobby, kAlley})
       for (const Value& binding : all_in(world(), ns, "portbindings"))

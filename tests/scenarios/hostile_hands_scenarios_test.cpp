@@ -276,6 +276,35 @@ TEST_F(HandsTest, AListenerThatIsMovedOntoAnothersPortStaysAway) {
   expect_order();
 }
 
+// Deleting it is how people put right what they broke.
+TEST_F(HandsTest, AListenerThatWasSentElsewhereCanBeDeleted) {
+  Hand mallory = tenant();
+  const std::string path = path_in(kLobby, "listeners", "demo-tcp-31000");
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path, Object{{"spec", Object{{"loadbalancerID", "edge:west"}}}}));
+  run_for(minutes{1});
+  (void)mallory.ask("DELETE", path);
+  run_for(minutes{3});
+  EXPECT_EQ(wire::string_at(get(path), "/metadata/deletionTimestamp"), "")
+      << wire::to_json(get(path));
+  expect_order();
+}
+
+TEST_F(HandsTest, AListenerWithoutItsClaimThatWasSentElsewhereCanBeDeleted) {
+  Hand mallory = tenant();
+  const std::string path = path_in(kLobby, "listeners", "demo-tcp-31000");
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path, Object{{"spec", Object{{"loadbalancerID", "edge:west"}}}}));
+  ASSERT_TRUE(
+      mallory.patch_meta(path, {{"annotations", Object{{ledger::kClaimAnnotation, nullptr}}}}));
+  run_for(minutes{1});
+  (void)mallory.ask("DELETE", path);
+  run_for(minutes{3});
+  EXPECT_EQ(wire::string_at(get(path), "/metadata/deletionTimestamp"), "")
+      << wire::to_json(get(path));
+  expect_order();
+}
+
 // Its own targets are no better: a Listener leads to the Pod that has its port, or nowhere.
 TEST_F(HandsTest, TargetsThatSomebodyWroteAreNotServed) {
   Hand mallory = tenant();
