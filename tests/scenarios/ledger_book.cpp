@@ -42,14 +42,14 @@ std::string shown(const Place& place) {
 void LedgerBook::see(const net::Request& request, const Value& object) {
   const std::string_view kind = wire::string_at(object, "/kind");
   if (kind == "Status" && request.method == "DELETE" &&
-      wire::string_at(object, "/details/kind") == "listeners")
+      wire::string_at(object, "/details/kind") == "listeners" && is_watched(request))
     return see_listener_gone(std::string(wire::string_at(object, "/details/name")));
   const std::string name(wire::string_at(object, "/metadata/name"));
   const bool gone = request.method == "DELETE" &&
                     (wire::string_at(object, "/metadata/deletionTimestamp").empty() ||
                      wire::array_at(object, "/metadata/finalizers") == nullptr);
-  // Those of other namespaces are what people wrote by hand: no pool is there.
-  if (kind == "Listener" && wire::string_at(object, "/metadata/namespace") == "games") {
+  const std::string ns(wire::string_at(object, "/metadata/namespace"));
+  if (kind == "Listener" && namespaces_.contains(ns)) {
     if (gone) {
       listeners_.erase(name);
     } else {
@@ -63,6 +63,12 @@ void LedgerBook::see(const net::Request& request, const Value& object) {
       see_balancer(object);
     }
   }
+}
+
+bool LedgerBook::is_watched(const net::Request& request) const {
+  return std::ranges::any_of(namespaces_, [&](const std::string& ns) {
+    return request.url.find(fmt::format("/namespaces/{}/", ns)) != std::string::npos;
+  });
 }
 
 // At once, without a finalizer that would have made it wait for the load balancer.

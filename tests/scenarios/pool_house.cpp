@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/json.hpp>
+#include <deque>
 
 #include "settled_house.h"
 
@@ -16,6 +17,10 @@ const std::string kWebhooks = "/apis/admissionregistration.k8s.io/v1/mutatingweb
 constexpr std::string_view kQuotaUrl = "https://quota.world";
 // Longer than an unbound claim lives, than ports are kept, and than any pause of a reflector.
 constexpr Duration kQuiet = std::chrono::seconds{100};
+// Whoever still writes by then does so for ever. Audits come every ten minutes, and may find
+// something to do.
+constexpr Duration kRestless = std::chrono::hours{2};
+constexpr std::size_t kShownWrites = 6;
 constexpr Duration kUserRetry = std::chrono::seconds{1};
 // How soon a StatefulSet sees that its Pod is gone.
 constexpr Duration kLook = std::chrono::milliseconds{100};
@@ -160,11 +165,27 @@ Result<> PoolHouse::open() {
   return run_until([&] { return *open; });
 }
 
-Result<> PoolHouse::settle() {
+Result<> PoolHouse::rest() {
+  std::deque<std::string> writes;
+  const auto observing =
+      cluster().desk().observe([&](const net::Request& request, const net::Reply& reply) {
+        if (request.method == "GET" || request.url.find("/leases") != std::string::npos) return;
+        writes.push_back(fmt::format("{} {} {}", request.method, request.url, reply.status));
+        if (writes.size() > kShownWrites) writes.pop_front();
+      });
   cluster().desk().note_activity();
-  const Result<> settled = run_until(
-      [&] { return world_->kernel().now() - cluster().desk().last_activity() >= kQuiet; });
-  if (!settled) return settled;
+  const Instant patience = world_->kernel().now() + kRestless;
+  const Result<> ran = run_until([&] {
+    const Instant now = world_->kernel().now();
+    return now - cluster().desk().last_activity() >= kQuiet || now >= patience;
+  });
+  if (!ran || world_->kernel().now() < patience) return ran;
+  return fail(Code::internal, "nobody rests; the last writes were {}", fmt::join(writes, ", "));
+}
+
+Result<> PoolHouse::settle() {
+  if (Result<> quiet = rest(); !quiet) return quiet;
+  if (book_->is_closed()) book_->take_stock();
   return check_settled(*world_, *book_);
 }
 

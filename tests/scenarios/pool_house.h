@@ -47,7 +47,9 @@ class PoolHouse {
   // Until Berth is installed and the pools are there.
   Result<> open();
   Result<> run_until(const std::function<bool()>& done);
-  // Until nothing has been written for long; then everything must be as it should.
+  // Until nothing has been written for long.
+  Result<> rest();
+  // The same; then everything must be as it should.
   Result<> settle();
   // All Pods and pools go, and nothing of them may be left.
   Result<> close();

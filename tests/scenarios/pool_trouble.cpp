@@ -15,39 +15,6 @@ using world::WorldOptions;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-WorldOptions troubled_world(Random& random) {
-  WorldOptions options;
-  options.replicas = 2;
-  sim::KernelOptions& kernel = options.cluster.kernel;
-  kernel.min_latency = milliseconds{1};
-  kernel.max_latency = up_to(random, milliseconds{500});
-  kernel.crash =
-      sim::CrashRandomly{.probability = random.chance(0.5) ? 0.02 : 0.0, .max_crashes = 4};
-  kernel.late_write_chance = 0.3;
-  world::LinkOptions& link = options.cluster.link;
-  link.max_watch_delay = up_to(random, seconds{4});
-  link.lost_answer_chance = random.chance(0.5) ? 0.03 : 0;
-  link.cut_stream_chance = random.chance(0.5) ? 0.05 : 0;
-  // Some Pods wait for their address longer than an unbound claim lives.
-  options.kubelet.max_start = up_to(random, random.chance(0.3) ? seconds{200} : seconds{10});
-  options.kubelet.max_end = up_to(random, seconds{10});
-  options.config.quarantine = random.chance(0.5) ? seconds{10} : up_to(random, seconds{20});
-  options.provider.seed = random.next();
-  options.provider.max_latency = up_to(random, milliseconds{300});
-  options.provider.limits.serial_writes = random.chance(0.7);
-  options.provider.limits.target_batch = 1 + random.below(8);
-  return options;
-}
-
-sim::lb::Faults provider_faults(Random& random) {
-  const auto often = [&](double most) { return random.chance(0.5) ? most : 0.0; };
-  return {.throttled = often(0.1),
-          .unavailable = often(0.05),
-          .partial = often(0.1),
-          .lost_reply = often(0.05),
-          .slow = often(0.05)};
-}
-
 // Names of a StatefulSet: they come, go, end, and come again at once.
 void live(World& world, Random random, const std::string& prefix, const std::stop_token& stop) {
   User user(world);
@@ -171,6 +138,41 @@ std::shared_ptr<const bool> play(PoolHouse& house, const char* name, Random rand
       });
 }
 
+}  // namespace
+
+WorldOptions troubled_world(Random& random) {
+  WorldOptions options;
+  options.replicas = 2;
+  sim::KernelOptions& kernel = options.cluster.kernel;
+  kernel.min_latency = milliseconds{1};
+  kernel.max_latency = up_to(random, milliseconds{500});
+  kernel.crash =
+      sim::CrashRandomly{.probability = random.chance(0.5) ? 0.02 : 0.0, .max_crashes = 4};
+  kernel.late_write_chance = 0.3;
+  world::LinkOptions& link = options.cluster.link;
+  link.max_watch_delay = up_to(random, seconds{4});
+  link.lost_answer_chance = random.chance(0.5) ? 0.03 : 0;
+  link.cut_stream_chance = random.chance(0.5) ? 0.05 : 0;
+  // Some Pods wait for their address longer than an unbound claim lives.
+  options.kubelet.max_start = up_to(random, random.chance(0.3) ? seconds{200} : seconds{10});
+  options.kubelet.max_end = up_to(random, seconds{10});
+  options.config.quarantine = random.chance(0.5) ? seconds{10} : up_to(random, seconds{20});
+  options.provider.seed = random.next();
+  options.provider.max_latency = up_to(random, milliseconds{300});
+  options.provider.limits.serial_writes = random.chance(0.7);
+  options.provider.limits.target_batch = 1 + random.below(8);
+  return options;
+}
+
+sim::lb::Faults provider_faults(Random& random) {
+  const auto often = [&](double most) { return random.chance(0.5) ? most : 0.0; };
+  return {.throttled = often(0.1),
+          .unavailable = often(0.05),
+          .partial = often(0.1),
+          .lost_reply = often(0.05),
+          .slow = often(0.05)};
+}
+
 std::vector<std::shared_ptr<const bool>> start_lives(PoolHouse& house, Random& random) {
   std::vector<std::shared_ptr<const bool>> lives;
   lives.push_back(play(house, "room", random.fork(),
@@ -187,6 +189,17 @@ std::vector<std::shared_ptr<const bool>> start_lives(PoolHouse& house, Random& r
   return lives;
 }
 
+void mend(PoolHouse& house) {
+  World& world = house.world();
+  house.quota().refuses = 0;
+  world.provider().set_faults({});
+  world.cluster().link().cut_stream_chance = 0;
+  world.cluster().link().lost_answer_chance = 0;
+  world.kernel().set_crash_plan(sim::NoCrash{});
+}
+
+namespace {
+
 Result<> live_through(PoolHouse& house, Random& random) {
   World& world = house.world();
   world::Gremlin gremlin(world.cluster(),
@@ -200,11 +213,7 @@ Result<> live_through(PoolHouse& house, Random& random) {
   }
   gremlin.stop();
   if (!ran) return ran;
-  house.quota().refuses = 0;
-  world.provider().set_faults({});
-  world.cluster().link().cut_stream_chance = 0;
-  world.cluster().link().lost_answer_chance = 0;
-  world.kernel().set_crash_plan(sim::NoCrash{});
+  mend(house);
   return house.settle();
 }
 

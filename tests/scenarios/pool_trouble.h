@@ -4,6 +4,8 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <vector>
 
 #include "pool_house.h"
 
@@ -17,6 +19,14 @@ struct TroubleCount {
   std::uint64_t came_back = 0;  // kept names that got their ports back
   std::uint64_t closed = 0;     // houses that were emptied at the end
 };
+
+// Parts of such a life. How the world is made:
+world::WorldOptions troubled_world(Random& random);
+sim::lb::Faults provider_faults(Random& random);
+// Those who live in the house; each flag is set when one of them is through.
+std::vector<std::shared_ptr<const bool>> start_lives(PoolHouse& house, Random& random);
+// Nothing goes wrong from now on.
+void mend(PoolHouse& house);
 
 Result<sim::RunReport> live_in_trouble(std::uint64_t seed, const Plant& plant,
                                        TroubleCount* count = nullptr);

@@ -72,12 +72,35 @@ RoomBook::RoomBook(world::World& world, Duration quarantine)
     : world_(world), quarantine_(quarantine), ledger_(world) {
   observing_ = world.cluster().desk().observe(
       [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
-  world.provider().observe([this](const sim::lb::Change& change) { see_change(change); });
+  world.provider().observe([this](const sim::lb::Change& change) {
+    if (!closed_) see_change(change);
+    if (other_) other_(change);
+  });
 }
 
 RoomBook::~RoomBook() { world_.provider().observe({}); }
 
+void RoomBook::look_only_at(std::set<std::string> namespaces) {
+  ledger_.look_only_at(namespaces);
+  namespaces_ = std::move(namespaces);
+}
+
+void RoomBook::close() {
+  observing_.reset();
+  closed_ = true;
+}
+
+void RoomBook::take_stock() {
+  rooms_.clear();
+  const auto pods = world_.cluster().list("/api/v1/pods");
+  for (const Value& pod : pods ? *pods : std::vector<Value>{}) {
+    if (!annotation(pod, api::kPortPoolsAnnotation).empty())
+      rooms_[std::string(wire::string_at(pod, "/metadata/uid"))] = read(pod);
+  }
+}
+
 void RoomBook::check_leaders() {
+  if (closed_) return;
   const int leaders = world_.leaders();
   if (leaders > 1) world_.kernel().fail(fmt::format("{} replicas lead", leaders));
 }
@@ -111,6 +134,8 @@ void RoomBook::see(const net::Request& request, const net::Reply& reply) {
 }
 
 void RoomBook::see_pod(const net::Request& request, const Value& pod) {
+  const std::string ns(wire::string_at(pod, "/metadata/namespace"));
+  if (!namespaces_.empty() && !namespaces_.contains(ns)) return;
   const std::string uid(wire::string_at(pod, "/metadata/uid"));
   const bool gone = request.method == "DELETE" &&
                     wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0;

@@ -7,7 +7,9 @@
 // settled_house.h, which looks at the whole when all is quiet.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,12 +42,24 @@ class RoomBook {
   RoomBook(world::World& world, Duration quarantine);
   ~RoomBook();
 
+  // Other namespaces are none of its business: people there do as they like.
+  void look_only_at(std::set<std::string> namespaces);
+  // It says nothing any more of what happens. `take_stock` finds out what is there.
+  void close();
+  bool is_closed() const { return closed_; }
+  // Reads all Pods, whatever it knew of them.
+  void take_stock();
+
+  // Hears of each change at the provider too, until the end: the provider tells one alone.
+  void also_tell(std::function<void(const sim::lb::Change&)> other) { other_ = std::move(other); }
+
   // After each step of the world.
   void check_leaders();
 
   // What people do by hand is taken as it is, however wrong.
   void look_away(bool away) { ledger_.look_away(away); }
 
+  static Room read(const wire::Value& pod);
   // Pods that are there, by uid; those that have ended as well.
   const std::map<std::string, Room>& rooms() const { return rooms_; }
   // Null: nobody who lives has it.
@@ -71,7 +85,6 @@ class RoomBook {
   void see_pod(const net::Request& request, const wire::Value& pod);
   void see_change(const sim::lb::Change& change);
   void note_end(const Room& room);
-  static Room read(const wire::Value& pod);
   static bool has(const Room& room, const Place& place);
 
   void check_new(const std::string& uid, const Room& room);
@@ -83,11 +96,14 @@ class RoomBook {
   world::World& world_;
   const Duration quarantine_;
   LedgerBook ledger_;
+  std::set<std::string> namespaces_;  // empty: all
   std::map<std::string, Room> rooms_;
   std::map<std::string, Past> past_;  // by name
   std::map<Place, LastUse> last_use_;
   std::size_t ever_ready_ = 0;
   std::size_t came_back_ = 0;
+  bool closed_ = false;
+  std::function<void(const sim::lb::Change&)> other_;
   std::shared_ptr<const world::ServerDesk::Observer> observing_;
 };
 

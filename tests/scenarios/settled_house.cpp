@@ -102,7 +102,9 @@ class Inspection {
     const auto claim = ledger::decode_claim(claims::claim_text(listener));
     if (!claim) return fail(claim.error());
     const Room* owner = book_.owner_of(place);
-    if (*claim && !owner) return fail(Code::internal, "leaked claim: {}", wire::to_json(object));
+    if (*claim && !owner)
+      return fail(Code::internal, "leaked claim of {}: {}", listener.meta.name,
+                  claims::claim_text(listener));
     if (!*claim && owner)
       return fail(Code::internal, "{} has {}, which nobody claims", owner->name,
                   listener.meta.name);

@@ -92,6 +92,10 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
 
 }  // namespace
 
+struct Backup {
+  std::map<GroupResource, Storage::Objects> objects{};
+};
+
 class Server::Impl {
  public:
   explicit Impl(ServerOptions options)
@@ -286,6 +290,25 @@ class Server::Impl {
     }
   }
 
+  void restore(const Backup& backup, std::string_view only) {
+    MutexLock lock(core_.mu);
+    for (const auto& [resource, now] : std::map(core_.storage.everything())) {
+      if (!only.empty() && resource.resource != only) continue;
+      const auto then = backup.objects.find(resource);
+      for (const auto& [key, object] : now) {
+        if (then == backup.objects.end() || !then->second.contains(key))
+          core_.remove(resource, key);
+      }
+      if (then == backup.objects.end()) continue;
+      for (const auto& [key, object] : then->second) {
+        const auto found = now.find(key);
+        if (found == now.end() || found->second != object) core_.put(resource, key, *object);
+      }
+    }
+    core_.hub.close_all();
+    core_.storage.compact();
+  }
+
   Core& core() { return core_; }
   Faults& faults() { return faults_; }
 
@@ -332,6 +355,16 @@ void Server::drop_watches() {
 void Server::compact() {
   MutexLock lock(impl_->core().mu);
   impl_->core().storage.compact();
+}
+
+std::shared_ptr<const Backup> Server::backup() const {
+  MutexLock lock(impl_->core().mu);
+  return std::make_shared<const Backup>(Backup{impl_->core().storage.everything()});
+}
+
+void Server::restore(const Backup& backup, std::string_view resource) {
+  impl_->restore(backup, resource);
+  impl_->core().deliver({});
 }
 
 std::uint64_t Server::resource_version() const {

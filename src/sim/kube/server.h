@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "net/http.h"
@@ -45,6 +46,9 @@ struct Answer {
   Duration delay{};
 };
 
+// All objects as they were at a moment. Opaque, immutable.
+struct Backup;
+
 class Server {
  public:
   // `now` is the creation time of the four namespaces that every cluster has.
@@ -63,6 +67,12 @@ class Server {
   void drop_watches();
   // Forgets the history: older watches and pages answer 410 from now on.
   void compact();
+
+  std::shared_ptr<const Backup> backup() const;
+  // Puts objects back as they were, with their uids, under new versions: all, or those of one
+  // resource ("listeners"). What did not exist then is gone. All watches end and the history is
+  // forgotten, as for clients of a server that comes up on a restored etcd.
+  void restore(const Backup& backup, std::string_view resource = {});
 
   std::uint64_t resource_version() const;
   std::size_t open_watches() const;

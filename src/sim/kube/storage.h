@@ -44,6 +44,7 @@ class Storage {
 
   ObjectPtr find(const GroupResource& resource, std::string_view key) const;
   const Objects& all(const GroupResource& resource) const;
+  const std::map<GroupResource, Objects>& everything() const { return objects_; }
   // The objects as they were at a version, in `scratch` unless they are the same as now. Null when
   // that version is forgotten.
   const Objects* at(const GroupResource& resource, std::uint64_t version, Objects& scratch) const;

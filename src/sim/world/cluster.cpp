@@ -48,6 +48,7 @@ Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
       server_(std::make_unique<sim::kube::Server>(
           sim::kube::ServerOptions{.seed = seed,
                                    .history_changes = options.history_changes,
+                                   .access = access_of(options.people),
                                    .webhooks = options.webhooks},
           kernel_.wall_time())),
       desk_(kernel_, *server_) {
@@ -83,8 +84,12 @@ bool Cluster::pause(Duration span, std::stop_token stop) {
 }
 
 Result<Value> Cluster::ask(const std::string& method, const std::string& path, const Value& body) {
+  return ask(request_of(method, path, body));
+}
+
+Result<Value> Cluster::ask(const net::Request& request) {
   const auto answered = kernel_.world().signal();
-  const auto exchange = desk_.accept(request_of(method, path, body));
+  const auto exchange = desk_.accept(request);
   exchange->wake = answered.get();
   while (!exchange->done && !kernel_.failure()) {
     (void)kernel_.world().wait(*answered, kernel_.now() + kAskPatience, {});

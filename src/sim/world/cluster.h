@@ -14,6 +14,7 @@
 #include "net/transport.h"
 #include "sim/kernel/kernel.h"
 #include "sim/kube/server.h"
+#include "sim/world/people.h"
 #include "sim/world/server_desk.h"
 #include "sim/world/sim_transport.h"
 #include "wire/value.h"
@@ -25,6 +26,8 @@ struct ClusterOptions {
   LinkOptions link{};
   std::size_t history_changes = 8192;
   sim::kube::WebhookCaller* webhooks = nullptr;
+  // Who is known to the server besides us; whoever shows no token is the world itself.
+  std::vector<Person> people{};
   // How often the server ends watches and sends bookmarks.
   Duration tick = std::chrono::seconds{1};
 };
@@ -46,6 +49,7 @@ class Cluster {
   // as an error. From a task of the world, or from outside.
   Result<wire::Value> ask(const std::string& method, const std::string& path,
                           const wire::Value& body = nullptr);
+  Result<wire::Value> ask(const net::Request& request);
   // Documents as `kubectl create` would send them, one after the other.
   Result<> create_all(std::string_view yaml);
   // The same, but those that are there already are passed over: for one that tries again.

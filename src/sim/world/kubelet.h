@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 
 #include "base/random.h"
@@ -23,6 +24,10 @@ class Kubelet {
   // The cluster outlives it.
   Kubelet(Cluster& cluster, KubeletOptions options);
 
+  // The server has other Pods than those it told of: its state was restored. Those that are new to
+  // this node are started, those that it has ended are started anew, with another address.
+  void look_around();
+
  private:
   struct PodName {
     std::string path{};
@@ -31,17 +36,20 @@ class Kubelet {
   };
 
   void look_at(const net::Request& request, const net::Reply& reply);
+  static PodName name_of(const wire::Value& pod);
   void start_pod(const PodName& pod, const std::stop_token& stop);
+  void give_address(const PodName& pod, const std::stop_token& stop);
   void end_pod(const PodName& pod, const std::stop_token& stop);
   // Tries until the server does it. False: it concerns this Pod no more.
   bool send(const PodName& pod, const net::Request& request, const std::stop_token& stop);
-  static bool is_for(const PodName& pod, const net::Reply& found, const net::Request& request);
+  bool is_for(const PodName& pod, const net::Reply& found, const net::Request& request) const;
   Duration up_to(Duration most);
 
   Cluster& cluster_;
   const KubeletOptions options_;
   Random random_;
   std::uint32_t addresses_ = 0;
+  std::set<std::string> ended_;  // uids
   std::shared_ptr<const ServerDesk::Observer> observing_;
 };
 

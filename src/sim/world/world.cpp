@@ -18,6 +18,8 @@ ClusterOptions with_webhooks(ClusterOptions options, sim::kube::WebhookCaller& w
   return options;
 }
 
+berth::kube::Identity our_identity() { return {.bearer_token = Secret(std::string(kOurUser))}; }
+
 }  // namespace
 
 // What a webhook said, once it did.
@@ -38,8 +40,9 @@ class World::Replica {
     lb::Driver* const driver = planted_driver_ ? planted_driver_.get() : driver_.get();
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
-        berth::kube::fixed_config(Cluster::kServerUrl, {}), config_of(options.config, name),
-        [driver](const model::LoadBalancerRef&) { return driver; }, world.kernel().fork_random());
+        berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
+        config_of(options.config, name), [driver](const model::LoadBalancerRef&) { return driver; },
+        world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
@@ -72,7 +75,7 @@ class World::Replica {
 
   static app::Config config_of(app::Config config, const std::string& name) {
     config.identity = name;
-    config.user.user = "berth";
+    config.user.user = std::string(kOurUser);
     return config;
   }
 
@@ -154,6 +157,12 @@ void World::restart(std::size_t index) {
   (*leaving)->stop();
   leaving_.erase(leaving);
   start_replica(index);
+}
+
+void World::restore(const sim::kube::Backup& backup, std::string_view resource) {
+  cluster_.desk().note_activity();
+  cluster_.server().restore(backup, resource);
+  kubelet_.look_around();
 }
 
 int World::leaders() const {

@@ -55,6 +55,9 @@ class World final : public sim::kube::WebhookCaller {
   // a task of the world, or from outside.
   void restart(std::size_t index);
 
+  // Everything, or one resource, is as it was when the backup was made; nodes look around then.
+  void restore(const sim::kube::Backup& backup, std::string_view resource = {});
+
   Result<net::Response> call(const sim::kube::WebhookTarget& target, const std::string& body,
                              Duration timeout) override;
 

@@ -1,0 +1,124 @@
+// What operators and administrators do to what belongs to the whole cluster.
+#include <boost/json.hpp>
+
+#include "hand_moves.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
+const std::string kLease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
+const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/";
+
+// After this the load balancers were compared with what is wished: an audit, and some time to act.
+constexpr Duration kAudited = std::chrono::minutes{13};
+
+Value any_balancer(Hand& hand) {
+  const auto found = hand.world().cluster().list(kBalancers);
+  return found && !found->empty() ? (*found)[hand.dice().below(found->size())] : Value(nullptr);
+}
+
+void restore(Hand& hand, std::string_view resource) {
+  const auto backup = hand.backup();
+  if (!backup) return hand.make_backup();
+  hand.say(fmt::format("  puts back {}", resource.empty() ? "everything" : resource));
+  hand.trust().note_upheaval(kAudited);
+  hand.world().restore(*backup, resource);
+  hand.trust().take_stock();
+}
+
+}  // namespace
+
+void deletes_balancers(Hand& hand) {
+  if (hand.chance(0.5)) {
+    (void)hand.ask("DELETE", kBalancers);
+    return;
+  }
+  const Value balancer = any_balancer(hand);
+  if (!balancer.is_null()) (void)hand.ask("DELETE", kBalancers + "/" + name_of(balancer));
+}
+
+void edits_grants(Hand& hand) {
+  const Value balancer = any_balancer(hand);
+  const Value other = any_balancer(hand);
+  if (balancer.is_null()) return;
+  const Array* const found = wire::array_at(balancer, "/spec/grants");
+  Array grants = found ? *found : Array{};
+  if (grants.empty()) return;
+  Object& one = grants[hand.dice().below(grants.size())].as_object();
+  switch (hand.dice().below(5)) {
+    case 0: grants.clear(); break;
+    case 1:
+      grants.erase(grants.begin() + static_cast<std::ptrdiff_t>(hand.dice().below(grants.size())));
+      break;
+    case 2: one["ownerUID"] = "uid-of-nobody"; break;
+    case 3: one["endPort"] = one["startPort"]; break;
+    default:
+      if (const Array* const theirs = wire::array_at(other, "/spec/grants")) grants = *theirs;
+      break;
+  }
+  (void)hand.ask("PATCH", kBalancers + "/" + name_of(balancer),
+                 Object{{"spec", Object{{"grants", grants}}}});
+}
+
+void edits_a_balancer(Hand& hand) {
+  const Value balancer = any_balancer(hand);
+  if (balancer.is_null()) return;
+  (void)hand.ask("PATCH", kBalancers + "/" + name_of(balancer) + "/status",
+                 Object{{"status", Object{{"vips", Array{"192.0.2.1"}}, {"listenersUsed", 0}}}});
+}
+
+void takes_the_lease(Hand& hand) {
+  switch (hand.dice().below(3)) {
+    case 0: (void)hand.ask("DELETE", kLease); break;
+    case 1:
+      (void)hand.ask("PATCH", kLease, Object{{"spec", Object{{"holderIdentity", "somebody"}}}});
+      break;
+    default:
+      (void)hand.ask("PATCH", kLease, Object{{"spec", Object{{"holderIdentity", ""}}}});
+      break;
+  }
+}
+
+void makes_a_backup(Hand& hand) { hand.make_backup(); }
+
+void restores_a_kind(Hand& hand) {
+  restore(hand, hand.any_of({"loadbalancers", "loadbalancers", "listeners", "portbindings"}));
+}
+
+void edits_a_pod_status(Hand& hand) {
+  const Value pod = hand.any_in(hand.own_namespace(), "pods");
+  if (pod.is_null()) return;
+  const Object condition{{"type", api::kPortsReadyCondition},
+                         {"status", hand.any_of({"True", "False"})}};
+  (void)hand.ask("PATCH", path_of(pod) + "/status",
+                 Object{{"status", Object{{"conditions", Array{condition}}}}});
+}
+
+void deletes_our_secret(Hand& hand) {
+  const auto secrets = hand.world().cluster().list(path_in("default", "secrets"));
+  for (const Value& secret : secrets ? *secrets : std::vector<Value>{})
+    (void)hand.ask("DELETE", path_in("default", "secrets", name_of(secret)));
+}
+
+void deletes_our_webhooks(Hand& hand) {
+  (void)hand.ask(
+      "DELETE",
+      kHooks + hand.any_of({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"}) +
+          "/berth");
+}
+
+void restores_everything(Hand& hand) { restore(hand, ""); }
+
+void takes_the_label_off(Hand& hand) {
+  const std::string path = "/api/v1/namespaces/" + kGames;
+  (void)hand.patch_meta(path, {{"labels", Object{{api::kInjectLabel, nullptr}}}});
+  (void)hand.world().cluster().pause(std::chrono::seconds{hand.dice().below(10)}, {});
+  (void)hand.patch_meta(path, {{"labels", Object{{api::kInjectLabel, "true"}}}});
+}
+
+}  // namespace berth::scenario

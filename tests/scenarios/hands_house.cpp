@@ -1,0 +1,463 @@
+#include "hands_house.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+#include <optional>
+#include <set>
+
+#include "api/decode.h"
+#include "claims/slot.h"
+#include "sim/world/gremlin.h"
+#include "wire/yaml.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+using world::World;
+using world::WorldOptions;
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// How long a Pod whose objects were touched may be in disorder: a new leader, a late task of the
+// provider and a slow watch, one after the other.
+constexpr Duration kGrace = seconds{90};
+constexpr Duration kRetry = seconds{1};
+constexpr Duration kLook = seconds{2};
+constexpr int kLooks = 900;
+constexpr std::size_t kLobbyPorts = 4;
+constexpr int kCalmRooms = 3;
+
+constexpr std::string_view kNeighbours = R"(
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: calm
+  labels:
+    bcs-ingress-controller-inject: "true"
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: lobby
+  labels:
+    bcs-ingress-controller-inject: "true"
+---
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: alley
+)";
+
+constexpr std::string_view kNeighboursPools = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata:
+  name: quiet
+  namespace: calm
+spec:
+  poolItems:
+    - itemName: one
+      loadBalancerIDs: ["edge:demo"]
+      protocol: TCP
+      startPort: 32000
+      endPort: 32002
+    - itemName: pair
+      loadBalancerIDs: ["edge:east", "edge:west"]
+      startPort: 42000
+      endPort: 42002
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata:
+  name: own
+  namespace: lobby
+spec:
+  poolItems:
+    - itemName: one
+      loadBalancerIDs: ["edge:demo"]
+      protocol: TCP
+      startPort: 31000
+      endPort: 31004
+    - itemName: pair
+      loadBalancerIDs: ["edge:east", "edge:west"]
+      startPort: 43000
+      endPort: 43002
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata:
+  name: back
+  namespace: alley
+spec:
+  poolItems:
+    - itemName: one
+      loadBalancerIDs: ["edge:west"]
+      protocol: UDP
+      startPort: 44000
+      endPort: 44002
+)";
+
+Object room(std::string_view ns, const std::string& name, std::string_view request,
+            std::string_view keep = {}) {
+  Object annotations{{api::kPortPoolsAnnotation, "true"},
+                     {api::kPortsAnnotation, request},
+                     {api::kReadinessGateAnnotation, "true"}};
+  if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
+  return {{"apiVersion", "v1"},
+          {"kind", "Pod"},
+          {"metadata",
+           Object{{"namespace", ns}, {"name", name}, {"annotations", std::move(annotations)}}},
+          {"spec", Object{{"containers",
+                           Array{Object{{"name", "room"},
+                                        {"image", "room:1"},
+                                        {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
+}
+
+WorldOptions with_people(WorldOptions options, const std::vector<world::Person>& people) {
+  options.cluster.people = people;
+  return options;
+}
+
+std::vector<Value> all_in(World& world, std::string_view ns, std::string_view plural) {
+  const auto found = world.cluster().list(path_in(ns, plural));
+  return found ? *found : std::vector<Value>{};
+}
+
+bool is_ready(const Value& pod) { return RoomBook::read(pod).ready; }
+
+bool are_all_ready(World& world, std::string_view ns, std::size_t count) {
+  const std::vector<Value> pods = all_in(world, ns, "pods");
+  return pods.size() >= count && std::ranges::all_of(pods, is_ready);
+}
+
+// One of the same name may come in its place.
+bool remove_this(World& world, const std::string& path, std::string_view user) {
+  const auto found = world.cluster().ask("GET", path);
+  if (!found) return true;
+  const std::string uid(wire::string_at(*found, "/metadata/uid"));
+  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
+    const auto now = world.cluster().ask("GET", path);
+    if (!now && now.error().code == Code::not_found) return true;
+    if (now && wire::string_at(*now, "/metadata/uid") != uid) return true;
+    if (now && wire::string_at(*now, "/metadata/deletionTimestamp").empty())
+      (void)world.cluster().ask(world::signed_by(user, world::request_of("DELETE", path, nullptr)));
+    (void)world.cluster().pause(kRetry, {});
+  }
+  return world.kernel().failure().has_value();
+}
+
+// Tries until it is gone. False: it stays.
+bool remove(World& world, const std::string& path) {
+  for (int i = 0; i < kLooks; ++i) {
+    const auto removed = world.cluster().ask("DELETE", path);
+    if (!removed && removed.error().code == Code::not_found) return true;
+    if (world.kernel().failure()) return true;  // said already
+    (void)world.cluster().pause(kRetry, {});
+  }
+  return false;
+}
+
+bool create(World& world, const std::string& path, const Object& object, std::string& refusal) {
+  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
+    const auto made = world.cluster().ask("POST", path, object);
+    if (made || made.error().code == Code::already_exists) return true;
+    refusal = made.error().to_string();
+    (void)world.cluster().pause(kRetry, {});
+  }
+  return false;
+}
+
+bool wait_for(World& world, const std::function<bool()>& done) {
+  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
+    if (done()) return true;
+    (void)world.cluster().pause(kRetry, {});
+  }
+  return world.kernel().failure().has_value();
+}
+
+void remove_pods(World& world, std::string_view ns, std::string& complaint,
+                 const std::function<bool(const Value&)>& which) {
+  for (const Value& pod : all_in(world, ns, "pods")) {
+    if (!which(pod)) continue;
+    const std::string path = path_in(ns, "pods", name_of(pod));
+    (void)world.cluster().ask("PATCH", path, Object{{"metadata", Object{{"finalizers", nullptr}}}});
+    if (!remove(world, path)) complaint = path + " stays";
+  }
+}
+
+// What one cannot know from its marks to be ours is for those to remove who made it.
+bool remove_forged(World& world, const std::string& path, std::string_view user) {
+  const auto found = world.cluster().ask("GET", path);
+  const auto listener = found ? api::decode_listener(*found) : Result<api::Listener>{};
+  if (found && (!listener || claims::is_foreign(*listener)))
+    (void)world.cluster().ask("PATCH", path, Object{{"metadata", Object{{"finalizers", nullptr}}}});
+  return remove_this(world, path, user);
+}
+
+std::string stays(World& world, const std::string& path) {
+  const auto found = world.cluster().ask("GET", path);
+  if (!found) return path + " stays";
+  Value shown = *found;
+  shown.as_object()["metadata"].as_object().erase("managedFields");
+  return fmt::format("{} stays: {}", path, wire::to_json(shown));
+}
+
+// As the cluster's own: Listeners go with their pool.
+void collect_garbage(World& world) {
+  const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
+  const auto listeners =
+      world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/listeners");
+  if (!pools || !listeners) return;
+  for (const Value& listener : *listeners) {
+    const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
+    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty())
+      continue;
+    const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
+      return wire::string_at(pool, "/metadata/uid") == owner &&
+             wire::string_at(pool, "/metadata/namespace") ==
+                 wire::string_at(listener, "/metadata/namespace");
+    });
+    if (there) continue;
+    (void)world.cluster().ask(
+        "DELETE",
+        path_in(wire::string_at(listener, "/metadata/namespace"), "listeners", name_of(listener)),
+        Object{{"kind", "DeleteOptions"},
+               {"apiVersion", "v1"},
+               {"preconditions", Object{{"uid", wire::string_at(listener, "/metadata/uid")}}}});
+  }
+}
+
+// Those that the house began with, as they were.
+void put_pools_back(World& world, std::string& complaint) {
+  std::set<std::string> ours;
+  const auto documents = wire::parse_yaml_documents(kNeighboursPools);
+  for (const Value& pool : *documents) {
+    const std::string ns(wire::string_at(pool, "/metadata/namespace"));
+    const std::string path = path_in(ns, "portpools", name_of(pool));
+    ours.insert(path);
+    const bool back = wait_for(world, [&] {
+      Result<Value> now = world.cluster().ask("GET", path);
+      if (!now) {
+        (void)world.cluster().ask("POST", path_in(ns, "portpools"), pool);
+        return false;
+      }
+      if (!wire::string_at(*now, "/metadata/deletionTimestamp").empty()) return false;
+      const Value* const wanted = wire::find(pool, "/spec/poolItems");
+      if (*wire::find(*now, "/spec/poolItems") == *wanted) return true;
+      // Load balancers of an item cannot be changed: then the pool is made anew.
+      now->as_object()["spec"].as_object()["poolItems"] = *wanted;
+      if (!world.cluster().ask("PUT", path, *now)) (void)world.cluster().ask("DELETE", path);
+      return false;
+    });
+    if (!back) complaint = path + " cannot be put back";
+  }
+  for (const std::string& ns : {kLobby, kAlley}) {
+    for (const Value& pool : all_in(world, ns, "portpools")) {
+      const std::string path = path_in(ns, "portpools", name_of(pool));
+      if (!ours.contains(path) && !remove(world, path)) complaint = path + " stays";
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<world::Person> people_for(world::Role role) {
+  std::vector<world::Person> people{
+      {.name = "mallory", .role = world::Role::tenant, .namespaces = {kLobby, kAlley}}};
+  if (role == world::Role::tenant)
+    people.push_back({.name = "trudy", .role = world::Role::tenant, .namespaces = {kLobby}});
+  if (role == world::Role::operator_of_ours) people.push_back({.name = "oscar", .role = role});
+  if (role == world::Role::administrator) people.push_back({.name = "alice", .role = role});
+  return people;
+}
+
+HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role role)
+    : role_(role),
+      people_(people_for(role)),
+      house_(seed, with_people(std::move(options), people_)),
+      trust_(house_.world(), kGrace),
+      diary_(house_.world().kernel()) {
+  house_.book().look_only_at({kGames, kCalm});
+  house_.book().also_tell([this](const sim::lb::Change& change) { trust_.see_change(change); });
+  trust_.guard(kCalm);
+}
+
+HandsHouse::~HandsHouse() { house_.cluster().end_players(); }
+
+Result<> HandsHouse::play_out(const std::string& name,
+                              std::function<void(User& user, std::string& complaint)> deed) {
+  const auto complaint = std::make_shared<std::string>();
+  const auto done = house_.cluster().play(
+      name, [world = &house_.world(), complaint, deed = std::move(deed)](std::stop_token) {
+        User user(*world);
+        deed(user, *complaint);
+      });
+  if (Result<> ran = house_.run_until([&] { return *done; }); !ran) return ran;
+  if (!complaint->empty()) return fail(Code::internal, "{}", *complaint);
+  return {};
+}
+
+Result<> HandsHouse::open() {
+  if (Result<> open = house_.open(); !open) return open;
+  if (Result<> made = play_out(
+          "neighbours",
+          [world = &world()](User& user, std::string& complaint) {
+            (void)user.create_pool(kNeighbours);
+            (void)user.create_pool(kNeighboursPools);
+            const auto granted = [&] {
+              const auto pools =
+                  world->cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
+              return pools && std::ranges::all_of(*pools, [](const Value& pool) {
+                       return wire::string_at(pool, "/status/status") == "Ready";
+                     });
+            };
+            if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
+            const std::string pods = path_in(kCalm, "pods");
+            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
+            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
+            (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"),
+                         complaint);
+            if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
+              complaint = "the calm rooms do not become Ready";
+          });
+      !made)
+    return made;
+  if (role_ != world::Role::tenant) house_.book().close();
+  (void)house_.cluster().play("watch", [this](std::stop_token stop) {
+    while (world().cluster().pause(kLook, stop)) {
+      trust_.check_all();
+      collect_garbage(world());
+    }
+  });
+  return {};
+}
+
+Result<> HandsHouse::tidy_up() {
+  const Result<> audited =
+      house_.run_until([this] { return world().kernel().now() >= trust_.upheaval_over(); });
+  if (!audited) return audited;
+  const std::string& user =
+      role_ == world::Role::tenant ? people_.front().name : people_.back().name;
+  const auto tidied = play_out("tidying", [this, user](User&, std::string& complaint) {
+    for (const std::string& ns : {kLobby, kAlley})
+      remove_pods(world(), ns, complaint, [](const Value&) { return true; });
+    for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
+      for (const std::string& path : made)
+        if (!remove_forged(world(), path, user)) complaint = stays(world(), path);
+    // Ports that are kept for Pods that are gone are given up with the PortBinding.
+    for (const std::string& ns : {kLobby, kAlley})
+      for (const Value& binding : all_in(world(), ns, "portbindings"))
+        if (!remove(world(), path_in(ns, "portbindings", name_of(binding))))
+          complaint = "PortBinding " + name_of(binding) + " stays";
+    put_pools_back(world(), complaint);
+  });
+  if (!tidied || role_ == world::Role::tenant) return tidied;
+  // Whoever lost his port by somebody's edit is started anew.
+  if (Result<> quiet = house_.rest(); !quiet) return quiet;
+  const auto restarted = play_out("restarts", [this](User&, std::string& complaint) {
+    remove_pods(world(), kGames, complaint, [](const Value& pod) { return !is_ready(pod); });
+  });
+  if (!restarted) return restarted;
+  return {};
+}
+
+Result<> HandsHouse::fill_lobby() {
+  return play_out("guests", [world = &world()](User&, std::string& complaint) {
+    std::string refusal;
+    for (std::size_t i = 0; i < kLobbyPorts; ++i) {
+      const std::string name = fmt::format("last-{}", i);
+      if (!create(*world, path_in(kLobby, "pods"), room(kLobby, name, "own/one TCP 8000"), refusal))
+        complaint = "a port of the lobby cannot be had: " + refusal;
+    }
+    if (complaint.empty() &&
+        !wait_for(*world, [&] { return are_all_ready(*world, kLobby, kLobbyPorts); }))
+      complaint = "rooms of the lobby do not become Ready";
+  });
+}
+
+Result<> HandsHouse::close() {
+  const auto left = play_out("end of the neighbours", [this](User&, std::string& complaint) {
+    for (const std::string& ns : {kLobby, kAlley, kCalm}) {
+      remove_pods(world(), ns, complaint, [](const Value&) { return true; });
+      for (const Value& pool : all_in(world(), ns, "portpools")) {
+        const std::string path = path_in(ns, "portpools", name_of(pool));
+        if (!remove(world(), path)) complaint = path + " stays";
+      }
+    }
+  });
+  if (!left) return left;
+  return house_.close();
+}
+
+namespace {
+
+struct Lives {
+  HandsHouse& house;
+  Random& random;
+  HandsCount* count;
+};
+
+std::shared_ptr<const bool> start_hand(HandsHouse& house, const world::Person& person,
+                                       Random random, HandsCount* count) {
+  return house.house().cluster().play(
+      person.name, [&house, person, random, count](std::stop_token stop) mutable {
+        Random mine = random.fork();
+        Hand hand(house.world(), house.trust(), house.diary(), person, random);
+        const std::uint64_t moves = 8 + mine.below(20);
+        for (std::uint64_t i = 0; i < moves; ++i) {
+          if (!house.world().cluster().pause(up_to(mine, seconds{8}), stop)) return;
+          hand.act();
+          if (count) ++count->moves;
+        }
+      });
+}
+
+Result<> live_through(const Lives& lives) {
+  HandsHouse& house = lives.house;
+  World& world = house.world();
+  if (Result<> open = house.open(); !open) return open;
+  const bool troubled = lives.random.chance(0.5);
+  std::optional<world::Gremlin> gremlin;
+  if (troubled) {
+    gremlin.emplace(world.cluster(),
+                    world::GremlinOptions{.pause = seconds{1} + up_to(lives.random, seconds{4}),
+                                          .max_repeats = 2});
+    world.provider().set_faults(provider_faults(lives.random));
+    world.kernel().set_crash_plan(sim::CrashRandomly{.probability = 0.02, .max_crashes = 3});
+  }
+  auto all = start_lives(house.house(), lives.random);
+  for (const world::Person& person : house.people())
+    all.push_back(start_hand(house, person, lives.random.fork(), lives.count));
+  const Result<> ran = house.house().run_until([&] { return all_through(all); });
+  if (gremlin) gremlin->stop();
+  if (!ran) return ran;
+  mend(house.house());
+  house.diary().write("all hands rest");
+  if (Result<> tidied = house.tidy_up(); !tidied) return tidied;
+  if (Result<> settled = house.house().settle(); !settled) return settled;
+  if (Result<> filled = house.fill_lobby(); !filled) return filled;
+  return house.close();
+}
+
+}  // namespace
+
+Result<sim::RunReport> live_with_hands(std::uint64_t seed, world::Role role, const Plant& plant,
+                                       HandsCount* count) {
+  Random random(seed);
+  WorldOptions options = troubled_world(random);
+  options.cluster.kernel.crash = sim::NoCrash{};  // until the house stands
+  if (plant) plant(options);
+  HandsHouse house(seed, std::move(options), role);
+  if (Result<> lived = live_through({house, random, count}); !lived) {
+    fmt::print("{}\n", house.diary().recent());
+    return pass(lived);
+  }
+  if (count) count->words += house.trust().words_given();
+  return house.house().report();
+}
+
+}  // namespace berth::scenario

@@ -1,0 +1,579 @@
+// Single deeds of people, each with the rights that he has: what is promised to Pods holds all the
+// same. Random lives (hands_test.cpp) found most of them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "api/keys.h"
+#include "claims/slot.h"
+#include "hands_house.h"
+#include "ledger/claim.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Array;
+using wire::Object;
+using wire::Value;
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+class HandsTest : public ::testing::Test {
+ protected:
+  explicit HandsTest(world::Role role = world::Role::tenant) : house_(1, options(), role) {}
+  void SetUp() override { ASSERT_TRUE(house_.open()); }
+
+  static world::WorldOptions options() {
+    world::WorldOptions out;
+    out.cluster.link.max_watch_delay = std::chrono::milliseconds{200};
+    return out;
+  }
+  world::World& world() { return house_.world(); }
+  Hand hand(std::size_t index) {
+    return {world(), house_.trust(), house_.diary(), house_.people()[index], Random(1)};
+  }
+  Hand tenant() { return hand(0); }
+  Hand other() { return hand(1); }  // another tenant, or whom the suite is about
+
+  // The books fail the run when a promise is broken.
+  void run_for(Duration span) {
+    const Instant end = world().kernel().now() + span;
+    const Result<> ran = house_.house().run_until([&] { return world().kernel().now() >= end; });
+    ASSERT_TRUE(ran) << ran.error().to_string() << "\n" << house_.diary().recent();
+    house_.trust().check_all();
+    const auto& failure = world().kernel().failure();
+    ASSERT_FALSE(failure) << failure->to_string() << "\n" << house_.diary().recent();
+  }
+  void expect_order() {
+    if (HasFatalFailure()) return;
+    const Result<> tidied = house_.tidy_up();
+    ASSERT_TRUE(tidied) << tidied.error().to_string();
+    const Result<> settled = house_.house().settle();
+    ASSERT_TRUE(settled) << settled.error().to_string();
+    const Result<> filled = house_.fill_lobby();
+    ASSERT_TRUE(filled) << filled.error().to_string();
+  }
+
+  Value get(const std::string& path) {
+    const auto found = world().cluster().ask("GET", path);
+    return found ? *found : Value(nullptr);
+  }
+  std::vector<Value> all(const std::string& path) {
+    const auto found = world().cluster().list(path);
+    return found ? *found : std::vector<Value>{};
+  }
+  bool is_ready(std::string_view ns, std::string_view name) {
+    const Value pod = get(path_in(ns, "pods", name));
+    return !pod.is_null() && RoomBook::read(pod).ready;
+  }
+  std::string claim_on(std::string_view ns, std::string_view listener) {
+    return std::string(wire::string_at(
+        get(path_in(ns, "listeners", listener)),
+        "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)));
+  }
+  std::string token() { return ledger::make_token(world().kernel().wall_time(), 1, ++tokens_); }
+  static Object pod(std::string_view ns, std::string_view name, Object labels, Object annotations) {
+    return {{"apiVersion", "v1"},
+            {"kind", "Pod"},
+            {"metadata", Object{{"namespace", ns},
+                                {"name", name},
+                                {"labels", std::move(labels)},
+                                {"annotations", std::move(annotations)}}},
+            {"spec", Object{{"containers",
+                             Array{Object{{"name", "room"},
+                                          {"image", "room:1"},
+                                          {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
+  }
+  static Object asking(std::string_view ns, std::string_view name, std::string_view request,
+                       std::string_view keep = {}) {
+    Object annotations{{api::kPortPoolsAnnotation, "true"}, {api::kPortsAnnotation, request}};
+    if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
+    return pod(ns, name, {}, std::move(annotations));
+  }
+  static Object pool(std::string_view ns, std::string_view name, Array items) {
+    return {{"apiVersion", "networkextension.bkbcs.tencent.com/v1"},
+            {"kind", "PortPool"},
+            {"metadata", Object{{"namespace", ns}, {"name", name}}},
+            {"spec", Object{{"poolItems", std::move(items)}}}};
+  }
+  static Object item(std::string_view name, int first, int end) {
+    return {{"itemName", name},
+            {"loadBalancerIDs", Array{"edge:demo"}},
+            {"protocol", "TCP"},
+            {"startPort", first},
+            {"endPort", end}};
+  }
+  static std::string told_of(std::string_view pool, std::string_view ns, std::string_view item,
+                             int port) {
+    return api::encode_pool_bindings({{.pool_name = std::string(pool),
+                                       .pool_namespace = std::string(ns),
+                                       .load_balancer_ids = {"edge:demo"},
+                                       .pool_item_name = std::string(item),
+                                       .protocol = "TCP",
+                                       .start_port = port,
+                                       .rs_start_port = 8000}});
+  }
+  // Posts what the API server would, as anybody can who knows the address.
+  void post_review(std::string_view ns, std::string_view name, const Object& object) {
+    const auto hooks = world().cluster().list(
+        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations");
+    ASSERT_TRUE(hooks);
+    for (const Value& hook : wire::find(hooks->front(), "/webhooks")->as_array()) {
+      const std::string url(wire::string_at(hook, "/clientConfig/url"));
+      const Object request{
+          {"uid", token()},
+          {"operation", "CREATE"},
+          {"namespace", ns},
+          {"name", name},
+          {"kind", Object{{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
+          {"resource", Object{{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
+          {"object", object}};
+      const auto posted =
+          house_.house().cluster().play("stranger", [this, url, request](std::stop_token) {
+            const auto answer =
+                world().call({.url = url},
+                             wire::to_json(Object{{"apiVersion", "admission.k8s.io/v1"},
+                                                  {"kind", "AdmissionReview"},
+                                                  {"request", request}}),
+                             seconds{10});
+            house_.diary().write(fmt::format("a stranger posts to {}: {}", url,
+                                             answer ? answer->body : answer.error().to_string()));
+          });
+      ASSERT_TRUE(house_.house().run_until([&] { return *posted; }));
+    }
+  }
+
+  HandsHouse house_;
+  std::uint64_t tokens_ = 0;
+};
+
+class OperatorTest : public HandsTest {
+ protected:
+  OperatorTest() : HandsTest(world::Role::operator_of_ours) {}
+};
+
+// Rights are what the server says, not what a move is meant to be.
+TEST_F(HandsTest, TenantsWriteNothingOutsideOfTheirNamespaces) {
+  Hand mallory = tenant();
+  for (const std::string& path :
+       {path_in(kGames, "portpools", "rooms"), path_in(kCalm, "pods", "calm-0"),
+        path_in(kLobby, "pods", "any") + "/status",
+        std::string("/apis/berth.dev/v1/loadbalancers/edge.demo"),
+        std::string("/api/v1/namespaces/lobby")}) {
+    const auto written = mallory.ask("PATCH", path, Object{{"metadata", Object{}}});
+    ASSERT_FALSE(written) << path;
+    EXPECT_EQ(written.error().code, Code::forbidden) << path << written.error().to_string();
+  }
+}
+
+TEST_F(HandsTest, ATokenThatSomebodyWroteIsNoKeyToAFreePort) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kAlley, "pods"),
+                  pod(kAlley, "guest", {{ledger::kTokenLabel, token()}},
+                      {{api::kPoolBindingsAnnotation, told_of("rooms", kGames, "item1", 30000)}})));
+  run_for(minutes{2});
+  EXPECT_EQ(claim_on(kGames, "demo-tcp-30000"), "");
+  EXPECT_FALSE(is_ready(kAlley, "guest"));
+  expect_order();
+}
+
+// The same in a namespace whose Pods we are asked about: this one does not ask.
+TEST_F(HandsTest, APodThatDoesNotAskGetsNoPortByWhatItSays) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"),
+                  pod(kLobby, "guest", {{ledger::kTokenLabel, token()}},
+                      {{api::kPoolBindingsAnnotation, told_of("own", kLobby, "one", 31000)}})));
+  run_for(minutes{2});
+  EXPECT_EQ(claim_on(kLobby, "demo-tcp-31000"), "");
+  expect_order();
+}
+
+// A PortBinding that names the Pod's uid is ours only if we made it.
+TEST_F(HandsTest, APortBindingThatSomebodyWroteIsNoProof) {
+  Hand mallory = tenant();
+  const auto made =
+      mallory.ask("POST", path_in(kAlley, "pods"),
+                  pod(kAlley, "guest", {},
+                      {{api::kPoolBindingsAnnotation, told_of("rooms", kGames, "item1", 30000)}}));
+  ASSERT_TRUE(made);
+  const Value binding = get(path_in(kCalm, "portbindings", "calm-0"));
+  Object copy = fresh_copy(binding, kAlley, "guest");
+  copy["metadata"].as_object()["annotations"] =
+      Object{{"berth.dev/pod-uid", wire::string_at(*made, "/metadata/uid")}};
+  ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portbindings"), copy));
+  run_for(minutes{2});
+  EXPECT_EQ(claim_on(kGames, "demo-tcp-30000"), "");
+  expect_order();
+}
+
+TEST_F(HandsTest, AListenerOfTheSameNameTakesNothingAwayWithIt) {
+  Hand mallory = tenant();
+  for (const auto& listener : all(path_in(kCalm, "listeners"))) {
+    const Value whole = get(path_in(kCalm, "listeners", name_of(listener)));
+    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"),
+                            fresh_copy(whole, kLobby, name_of(listener))));
+  }
+  run_for(seconds{30});
+  for (const auto& listener : all(path_in(kCalm, "listeners")))
+    (void)mallory.ask("DELETE", path_in(kLobby, "listeners", name_of(listener)));
+  run_for(minutes{15});
+  expect_order();
+}
+
+// Its ports are the tenant's own, so it may be acted on; its name is what the other's has at the
+// provider.
+TEST_F(HandsTest, AnOwnListenerUnderAnothersNameTakesNothingAway) {
+  Hand mallory = tenant();
+  const Value own = get(path_in(kLobby, "listeners", "demo-tcp-31000"));
+  (void)mallory.patch_meta(path_of(own), {{"finalizers", nullptr}});
+  (void)mallory.ask("DELETE", path_of(own));
+  for (const char* name : {"demo-tcp-32000", "demo-tcp-32001"}) {
+    Object copy = fresh_copy(own, kLobby, name);
+    copy.erase("status");
+    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"), copy));
+    run_for(seconds{30});
+    (void)mallory.ask("DELETE", path_in(kLobby, "listeners", name));
+    run_for(seconds{30});
+  }
+  run_for(minutes{15});
+  expect_order();
+}
+
+// The id is in the status, which has no rights of its own.
+TEST_F(HandsTest, AnIdThatSomebodyWroteTakesNothingAway) {
+  Hand mallory = tenant();
+  std::vector<std::string> ids;
+  for (const auto& listener : all(path_in(kCalm, "listeners"))) {
+    if (name_of(listener).starts_with("demo"))
+      ids.emplace_back(wire::string_at(listener, "/status/listenerID"));
+  }
+  ASSERT_EQ(ids.size(), 2u);
+  for (const std::size_t i : {0u, 1u}) {
+    const std::string path = path_in(kLobby, "listeners", fmt::format("demo-tcp-3100{}", i));
+    ASSERT_TRUE(mallory.ask("PATCH", path, Object{{"status", Object{{"listenerID", ids[i]}}}}));
+    run_for(seconds{5});
+    (void)mallory.ask("DELETE", path);
+  }
+  run_for(minutes{15});
+  expect_order();
+}
+
+TEST_F(HandsTest, AListenerThatIsMovedOntoAnothersPortStaysAway) {
+  Hand mallory = tenant();
+  const Value calm = get(path_in(kCalm, "listeners", "demo-tcp-32000"));
+  for (const char* name : {"demo-tcp-31000", "demo-tcp-31001"}) {
+    ASSERT_TRUE(mallory.ask(
+        "PATCH", path_in(kLobby, "listeners", name),
+        Object{{"spec", Object{{"port", 32000}}},
+               {"status", Object{{"listenerID", wire::string_at(calm, "/status/listenerID")}}}}));
+  }
+  run_for(minutes{15});
+  expect_order();
+}
+
+// Deleting it is how people put right what they broke.
+TEST_F(HandsTest, AListenerThatWasSentElsewhereCanBeDeleted) {
+  Hand mallory = tenant();
+  const std::string path = path_in(kLobby, "listeners", "demo-tcp-31000");
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path, Object{{"spec", Object{{"loadbalancerID", "edge:west"}}}}));
+  run_for(minutes{1});
+  (void)mallory.ask("DELETE", path);
+  run_for(minutes{3});
+  EXPECT_EQ(wire::string_at(get(path), "/metadata/deletionTimestamp"), "")
+      << wire::to_json(get(path));
+  expect_order();
+}
+
+TEST_F(HandsTest, AListenerWithoutItsClaimThatWasSentElsewhereCanBeDeleted) {
+  Hand mallory = tenant();
+  const std::string path = path_in(kLobby, "listeners", "demo-tcp-31000");
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path, Object{{"spec", Object{{"loadbalancerID", "edge:west"}}}}));
+  ASSERT_TRUE(
+      mallory.patch_meta(path, {{"annotations", Object{{ledger::kClaimAnnotation, nullptr}}}}));
+  run_for(minutes{1});
+  (void)mallory.ask("DELETE", path);
+  run_for(minutes{3});
+  EXPECT_EQ(wire::string_at(get(path), "/metadata/deletionTimestamp"), "")
+      << wire::to_json(get(path));
+  expect_order();
+}
+
+// Its own targets are no better: a Listener leads to the Pod that has its port, or nowhere.
+TEST_F(HandsTest, TargetsThatSomebodyWroteAreNotServed) {
+  Hand mallory = tenant();
+  const Object backend{{"IP", "127.0.0.1"}, {"port", 8080}, {"weight", 10}};
+  ASSERT_TRUE(
+      mallory.ask("PATCH", path_in(kLobby, "listeners", "demo-tcp-31000"),
+                  Object{{"spec", Object{{"targetGroup", Object{{"backends", Array{backend}}}}}}}));
+  run_for(seconds{60});
+  const auto found = world().provider().find({.id = "demo"}, model::Protocol::tcp, 31000);
+  EXPECT_TRUE(!found || found->spec.targets.empty());
+  expect_order();
+}
+
+TEST_F(HandsTest, ReviewsThatNobodySentHoldNoPortForLong) {
+  for (int i = 0; i < 4; ++i) {
+    const std::string name = fmt::format("ghost-{}", i);
+    post_review("nowhere", name, asking("nowhere", name, "own/one.lobby TCP 8000", "87600h"));
+  }
+  post_review("a/b", "ghost", asking("a/b", "ghost", "own/pair.lobby TCP_UDP 8000", "87600h"));
+  run_for(minutes{4});
+  expect_order();
+}
+
+// A quota, or a name that is taken: the creation ends after our answer.
+TEST_F(HandsTest, ARefusedPodKeepsNothing) {
+  house_.house().quota().refuses = 1;
+  Hand mallory = tenant();
+  for (int i = 0; i < 4; ++i)
+    EXPECT_FALSE(mallory.ask("POST", path_in(kLobby, "pods"),
+                             asking(kLobby, fmt::format("never-{}", i), "own/one TCP 8000", "1h")));
+  house_.house().quota().refuses = 0;
+  run_for(minutes{4});
+  expect_order();
+}
+
+TEST_F(HandsTest, WhatAPodSaysOfItselfGivesItNothing) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest"));
+  const std::string path = path_in(kLobby, "pods", "guest");
+  ASSERT_TRUE(mallory.patch_meta(
+      path, {{"annotations",
+              Object{{api::kPoolBindingsAnnotation, told_of("quiet", kCalm, "one", 32000)}}}}));
+  run_for(minutes{3});
+  // It is told its own port again, or is no longer called Ready.
+  const Room room = RoomBook::read(get(path));
+  EXPECT_TRUE(!room.ready || (room.bindings.size() == 1 && room.bindings[0].start_port == 31000))
+      << wire::to_json(get(path));
+  expect_order();
+}
+
+TEST_F(HandsTest, WhatAPodWasToldIsToldAgain) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  run_for(seconds{30});
+  const std::string path = path_in(kLobby, "pods", "guest");
+  ASSERT_TRUE(
+      mallory.patch_meta(path, {{"annotations", Object{{api::kPoolBindingsAnnotation, nullptr}}}}));
+  run_for(minutes{3});
+  const Room room = RoomBook::read(get(path));
+  EXPECT_TRUE(room.ready && room.bindings.size() == 1) << wire::to_json(get(path));
+  expect_order();
+}
+
+TEST_F(HandsTest, APodThatAsksNoMoreGivesItsPortBack) {
+  Hand mallory = tenant();
+  for (int i = 0; i < 4; ++i)
+    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                            asking(kLobby, fmt::format("guest-{}", i), "own/one TCP 8000")));
+  run_for(seconds{30});
+  ASSERT_TRUE(mallory.patch_meta(path_in(kLobby, "pods", "guest-0"),
+                                 {{"annotations", Object{{api::kPortPoolsAnnotation, nullptr}}}}));
+  run_for(minutes{3});
+  EXPECT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "another", "own/one TCP 8000")));
+  run_for(seconds{30});
+  EXPECT_TRUE(is_ready(kLobby, "another"));
+  expect_order();
+}
+
+// What cannot be read is held, not free.
+TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
+  Hand mallory = tenant();
+  const std::string listener = path_in(kLobby, "listeners", "demo-tcp-31000");
+  const std::string claim = R"({"v":99,"state":"Bound"})";
+  ASSERT_TRUE(
+      mallory.patch_meta(listener, {{"annotations", Object{{ledger::kClaimAnnotation, claim}}}}));
+  run_for(minutes{2});
+  EXPECT_EQ(claim_on(kLobby, "demo-tcp-31000"), claim);
+  EXPECT_FALSE(mallory.ask("DELETE", path_in(kLobby, "portpools", "own")));
+  expect_order();
+}
+
+// Rooms come while the item goes; it comes back with other ports, and another pool takes the old.
+TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "portpools"),
+                  pool(kLobby, "more", {item("a", 33000, 33002), item("b", 33010, 33018)})));
+  run_for(seconds{20});
+  // At the same moment.
+  std::vector<std::shared_ptr<const bool>> tasks;
+  for (int i = 0; i < 8; ++i) {
+    tasks.push_back(house_.house().cluster().play("guest", [this, i](std::stop_token) {
+      (void)tenant().ask("POST", path_in(kLobby, "pods"),
+                         asking(kLobby, fmt::format("guest-{}", i), "more/b TCP 8000"));
+    }));
+  }
+  tasks.push_back(house_.house().cluster().play("owner", [this](std::stop_token) {
+    (void)tenant().ask("PATCH", path_in(kLobby, "portpools", "more"),
+                       Object{{"spec", Object{{"poolItems", Array{item("a", 33000, 33002)}}}}});
+  }));
+  ASSERT_TRUE(house_.house().run_until([&] { return all_through(tasks); }));
+  run_for(seconds{5});
+  (void)mallory.ask(
+      "PATCH", path_in(kLobby, "portpools", "more"),
+      Object{{"spec",
+              Object{{"poolItems", Array{item("a", 33000, 33002), item("b", 33030, 33038)}}}}});
+  run_for(seconds{20});
+  ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
+                          pool(kAlley, "thief", {item("one", 33010, 33018)})));
+  run_for(seconds{20});
+  for (int i = 0; i < 8; ++i)
+    (void)mallory.ask("POST", path_in(kLobby, "pods"),
+                      asking(kLobby, fmt::format("late-{}", i), "thief.alley TCP 8000"));
+  run_for(minutes{3});
+  expect_order();
+}
+
+// Without its finalizer nothing holds it.
+TEST_F(HandsTest, APoolThatIsTornOutLeavesItsPortsToNobodyWhileTheyLeadSomewhere) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  run_for(seconds{30});
+  const std::string own = path_in(kLobby, "portpools", "own");
+  ASSERT_TRUE(mallory.patch_meta(own, {{"finalizers", nullptr}}));
+  (void)mallory.ask("DELETE", own);
+  ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
+                          pool(kAlley, "thief", {item("one", 31000, 31004)})));
+  run_for(seconds{20});
+  for (int i = 0; i < 4; ++i)
+    (void)mallory.ask("POST", path_in(kLobby, "pods"),
+                      asking(kLobby, fmt::format("late-{}", i), "thief.alley TCP 8000"));
+  run_for(minutes{3});
+  expect_order();
+}
+
+class LostBalancersTest : public OperatorTest {
+ protected:
+  // `first` is older and would like to have what `second` was granted.
+  void SetUp() override {
+    OperatorTest::SetUp();
+    Hand mallory = tenant();
+    ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
+                            pool(kAlley, "first", {item("one", 33000, 33002)})));
+    run_for(seconds{10});
+    ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "portpools"),
+                            pool(kLobby, "second", {item("one", 33010, 33012)})));
+    run_for(seconds{10});
+    ASSERT_TRUE(mallory.ask(
+        "PATCH", path_in(kAlley, "portpools", "first"),
+        Object{{"spec", Object{{"poolItems",
+                                Array{item("one", 33000, 33002), item("two", 33010, 33012)}}}}}));
+    for (const char* name : {"guest-0", "guest-1"})
+      ASSERT_TRUE(
+          mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "second TCP 8000")));
+    run_for(minutes{3});
+    ASSERT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
+  }
+  // Whoever is older asks for what it would have got.
+  void expect_nothing_given() {
+    Hand mallory = tenant();
+    run_for(seconds{30});
+    for (const char* name : {"thief-0", "thief-1"})
+      (void)mallory.ask("POST", path_in(kLobby, "pods"),
+                        asking(kLobby, name, "first/two.alley TCP 8000"));
+    run_for(minutes{3});
+    EXPECT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
+    EXPECT_FALSE(is_ready(kLobby, "thief-0"));
+    EXPECT_FALSE(is_ready(kLobby, "thief-1"));
+  }
+};
+
+TEST_F(LostBalancersTest, AreRebuiltFromListeners) {
+  ASSERT_TRUE(other().ask("DELETE", "/apis/berth.dev/v1/loadbalancers"));
+  expect_nothing_given();
+  expect_order();
+}
+
+TEST_F(LostBalancersTest, GrantsThatAreEmptiedAreRebuilt) {
+  for (const Value& balancer : all("/apis/berth.dev/v1/loadbalancers")) {
+    ASSERT_TRUE(other().ask("PATCH", "/apis/berth.dev/v1/loadbalancers/" + name_of(balancer),
+                            Object{{"spec", Object{{"grants", Array{}}}}}));
+  }
+  expect_nothing_given();
+  expect_order();
+}
+
+// What Pods read of themselves: players are sent there.
+TEST_F(OperatorTest, LostBalancersTakeNoAddressFromPods) {
+  const auto told = [this] {
+    return RoomBook::read(get(path_in(kCalm, "pods", "calm-0"))).bindings;
+  };
+  const auto before = told();
+  ASSERT_TRUE(other().ask("DELETE", "/apis/berth.dev/v1/loadbalancers"));
+  for (int i = 0; i < 100; ++i) {
+    run_for(std::chrono::milliseconds{100});
+    ASSERT_EQ(api::encode_pool_bindings(told()), api::encode_pool_bindings(before));
+  }
+  expect_order();
+}
+
+// An older state, from before the younger pool had anything.
+TEST_F(OperatorTest, BalancersAsTheyWereGiveNothingToTwo) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
+                          pool(kAlley, "first", {item("one", 33010, 33012)})));
+  run_for(seconds{20});
+  const auto backup = world().cluster().server().backup();
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kAlley, "portpools", "first")));
+  run_for(seconds{20});
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "portpools"),
+                          pool(kLobby, "second", {item("one", 33010, 33012)})));
+  for (const char* name : {"guest-0", "guest-1"})
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "second TCP 8000")));
+  run_for(minutes{3});
+  ASSERT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
+  world().restore(*backup, "loadbalancers");
+  run_for(minutes{3});
+  EXPECT_TRUE(is_ready(kLobby, "guest-0") && is_ready(kLobby, "guest-1"));
+  expect_order();
+}
+
+// Listeners as they were: one whose Pod has gone since, one that has another Pod now.
+TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
+  Hand mallory = tenant();
+  for (const char* name : {"guest-0", "guest-1"})
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
+  run_for(seconds{30});
+  const auto backup = world().cluster().server().backup();
+  for (const char* name : {"guest-0", "guest-1"})
+    ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", name)));
+  run_for(minutes{2});
+  for (const char* name : {"later-0", "later-1"})
+    ASSERT_TRUE(
+        mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, name, "own/one TCP 8000")));
+  run_for(minutes{3});
+  house_.trust().note_upheaval(minutes{13});
+  world().restore(*backup, "listeners");
+  run_for(minutes{20});
+  expect_order();
+}
+
+// Two leaders would be two who write.
+TEST_F(HandsTest, ALeaseThatIsTakenAwayMakesNoSecondLeader) {
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
+  ASSERT_TRUE(world().cluster().ask("DELETE", lease));
+  run_for(minutes{1});
+  ASSERT_TRUE(world().cluster().ask("PATCH", lease,
+                                    Object{{"spec", Object{{"holderIdentity", "somebody"}}}}));
+  run_for(minutes{2});
+  expect_order();
+}
+
+}  // namespace
+}  // namespace berth::scenario

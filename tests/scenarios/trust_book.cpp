@@ -1,0 +1,229 @@
+#include "trust_book.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "api/listener.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Value;
+using world::author_of;
+
+// Not ours, and not the world's own.
+bool is_person(std::string_view author) { return !author.empty() && author != world::kOurUser; }
+
+bool says_ready(const Room& room) { return room.ready || room.gate_open; }
+
+std::string path_of(const net::Request& request, std::string_view name) {
+  std::string path = request.url.substr(0, request.url.find('?'));
+  if (request.method == "POST") path += "/" + std::string(name);
+  return path;
+}
+
+std::vector<std::string> listeners_of(const api::PortBindingItem& binding) {
+  std::vector<std::string> out;
+  const auto protocol = model::parse_protocol(binding.protocol);
+  for (const std::string& id : binding.load_balancer_ids) {
+    const auto lb = model::parse_load_balancer(id, {});
+    if (lb && protocol)
+      out.push_back(api::pool_listener_name(*lb, *protocol, api::ports_of(binding)));
+  }
+  return out;
+}
+
+std::vector<Place> places_told(const std::vector<api::PortBindingItem>& told) {
+  std::vector<Place> out;
+  for (const api::PortBindingItem& binding : told)
+    for (const Place& place : places_of(binding)) out.push_back(place);
+  return out;
+}
+
+}  // namespace
+
+std::string shown_object(std::string_view kind, std::string_view ns, std::string_view name) {
+  return fmt::format("{} {}/{}", kind, ns, name);
+}
+
+TrustBook::TrustBook(world::World& world, Duration grace) : world_(world), grace_(grace) {
+  observing_ = world.cluster().desk().observe(
+      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+}
+
+void TrustBook::note_upheaval(Duration grace) {
+  upheaval_over_ = std::max(upheaval_over_, world_.kernel().now() + grace);
+}
+
+void TrustBook::take_stock() {
+  guests_.clear();
+  const auto pods = world_.cluster().list("/api/v1/pods");
+  for (const Value& pod : pods ? *pods : std::vector<Value>{}) {
+    Guest guest{.ns = std::string(wire::string_at(pod, "/metadata/namespace")),
+                .room = RoomBook::read(pod)};
+    guest.has_word = says_ready(guest.room);
+    guest.told = guest.room.bindings;
+    guests_[std::string(wire::string_at(pod, "/metadata/uid"))] = std::move(guest);
+  }
+}
+
+void TrustBook::see(const net::Request& request, const net::Reply& reply) {
+  if (request.method == "GET" || reply.status >= 300 ||
+      request.url.find("dryRun") != std::string::npos)
+    return;
+  const Result<Value> object = wire::parse_json(reply.body);
+  if (!object) return;
+  if (is_person(author_of(request))) note_touch(request, *object);
+  if (wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);
+}
+
+void TrustBook::note_touch(const net::Request& request, const Value& object) {
+  std::string kind(wire::string_at(object, "/kind"));
+  std::string name(wire::string_at(object, "/metadata/name"));
+  // What is gone at once is told of by its plural.
+  if (kind == "Status") {
+    kind = wire::string_at(object, "/details/kind");
+    name = wire::string_at(object, "/details/name");
+    for (const auto& [plural, singular] : {std::pair{"listeners", "Listener"},
+                                           {"portbindings", "PortBinding"},
+                                           {"portpools", "PortPool"},
+                                           {"pods", "Pod"}})
+      if (kind == plural) kind = singular;
+  }
+  const std::string path = path_of(request, name);
+  const std::string_view marker = "/namespaces/";
+  const std::size_t at = path.find(marker);
+  if (at == std::string::npos) return;
+  const std::size_t begin = at + marker.size();
+  const std::string ns = path.substr(begin, path.find('/', begin) - begin);
+  const std::string key = shown_object(kind, ns, name);
+  touched_[key] = world_.kernel().now();
+  hands_[key] = author_of(request);
+  const bool ours = kind == "Listener" || kind == "PortBinding";
+  if (ours && request.method == "POST") forged_.insert(path);
+  if (kind == "Listener" && request.method != "POST") edited_.insert(path);
+}
+
+void TrustBook::see_pod(const net::Request& request, const Value& pod) {
+  const std::string uid(wire::string_at(pod, "/metadata/uid"));
+  const bool gone = request.method == "DELETE" &&
+                    wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0 &&
+                    wire::array_at(pod, "/metadata/finalizers") == nullptr;
+  if (gone) {
+    guests_.erase(uid);
+    return;
+  }
+  const Guest before = guests_[uid];
+  Guest& guest = guests_[uid];
+  guest.ns = wire::string_at(pod, "/metadata/namespace");
+  guest.room = RoomBook::read(pod);
+  const bool ready = says_ready(guest.room);
+  const bool news = !says_ready(before.room) || guest.room.bindings != before.room.bindings ||
+                    guest.room.gate_open != before.room.gate_open;
+  if (!ready) {
+    guest.has_word = false;
+  } else if (author_of(request) == world::kOurUser && news) {
+    guest.has_word = true;
+    guest.told = guest.room.bindings;
+  }
+  judge(uid, before, guest);
+  // The last finalizer of one that is on its way out.
+  if (guest.room.leaving && request.method == "PATCH" &&
+      wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0 &&
+      wire::array_at(pod, "/metadata/finalizers") == nullptr)
+    guests_.erase(uid);
+}
+
+void TrustBook::judge(const std::string& uid, const Guest& before, const Guest& now) {
+  if (now.room.ended) return;
+  if (now.has_word && !before.has_word) {
+    ++words_given_;
+    check_alone(uid, now);
+  }
+  if (now.has_word) check_reached(now);
+  if (!guarded_.contains(now.ns) || !before.has_word) return;
+  if (!now.has_word && !now.room.leaving) complain(now, "lost our word");
+  if (now.has_word && places_told(now.told) != places_told(before.told))
+    complain(now, "was told of other ports");
+}
+
+void TrustBook::see_change(const sim::lb::Change& change) {
+  const auto& listener = change.before ? change.before : change.after;
+  const Place place{change.lb, listener->spec.protocol, listener->spec.ports.first};
+  for (const auto& [uid, guest] : guests_) {
+    if (!guest.has_word || guest.room.ended) continue;
+    const bool concerned =
+        std::ranges::any_of(guest.told, [&](const api::PortBindingItem& binding) {
+          const std::vector<Place> places = places_of(binding);
+          return std::ranges::find(places, place) != places.end();
+        });
+    if (!concerned) continue;
+    if (guarded_.contains(guest.ns) && change.before && !change.after && !guest.room.leaving)
+      complain(guest, fmt::format("has port {}, whose listener was removed", shown(place)));
+    check_reached(guest);
+  }
+}
+
+void TrustBook::check_all() {
+  for (const auto& [uid, guest] : guests_)
+    if (guest.has_word && !guest.room.ended) check_reached(guest);
+}
+
+void TrustBook::check_alone(const std::string& uid, const Guest& guest) {
+  if (is_touched(guest)) return;
+  for (const auto& [other_uid, other] : guests_) {
+    if (other_uid == uid || !other.has_word || other.room.ended || is_touched(other)) continue;
+    for (const api::PortBindingItem& mine : guest.told) {
+      for (const api::PortBindingItem& theirs : other.told) {
+        const std::vector<Place> places = places_of(theirs);
+        for (const Place& place : places_of(mine)) {
+          if (std::ranges::find(places, place) == places.end()) continue;
+          complain(guest, fmt::format("is Ready at port {}, and so is {}/{}", shown(place),
+                                      other.ns, other.room.name));
+        }
+      }
+    }
+  }
+}
+
+void TrustBook::check_reached(const Guest& guest) {
+  if (guest.room.leaving || is_touched(guest)) return;
+  for (const api::PortBindingItem& binding : guest.told) {
+    for (const Place& place : places_of(binding)) {
+      const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
+      const bool leads = listener && listener->spec.targets.size() == 1 &&
+                         listener->spec.targets.front().target.ip == guest.room.ip &&
+                         listener->spec.targets.front().target.port == binding.rs_start_port;
+      if (leads) continue;
+      std::string where = "nowhere";
+      if (listener && !listener->spec.targets.empty())
+        where = "to " + listener->spec.targets.front().target.ip;
+      complain(guest, fmt::format("was told Ready, but port {} leads {}", shown(place), where));
+    }
+  }
+}
+
+bool TrustBook::is_touched(const Guest& guest) const {
+  if (world_.kernel().now() < upheaval_over_) return true;
+  if (is_touched("Pod", guest.ns, guest.room.name) ||
+      is_touched("PortBinding", guest.ns, guest.room.name))
+    return true;
+  return std::ranges::any_of(guest.told, [&](const api::PortBindingItem& binding) {
+    if (is_touched("PortPool", binding.pool_namespace, binding.pool_name)) return true;
+    return std::ranges::any_of(listeners_of(binding), [&](const std::string& name) {
+      return is_touched("Listener", binding.pool_namespace, name);
+    });
+  });
+}
+
+bool TrustBook::is_touched(std::string_view kind, std::string_view ns,
+                           std::string_view name) const {
+  const auto it = touched_.find(shown_object(kind, ns, name));
+  return it != touched_.end() && world_.kernel().now() - it->second < grace_;
+}
+
+void TrustBook::complain(const Guest& guest, const std::string& what) {
+  world_.kernel().fail(fmt::format("{}/{} {}", guest.ns, guest.room.name, what));
+}
+
+}  // namespace berth::scenario

@@ -1,0 +1,80 @@
+// Watches over what Berth promises while people write what they like: over Pods of all namespaces,
+// from the objects of the API server and the state of the provider alone.
+//
+// A Pod has our word when we called it Ready, by its annotation or by its condition; what a person
+// wrote there is not our word. While it has, each port that it was told of leads to it, so no two
+// Pods can have our word for one port. A Pod that somebody laid hands on, on itself, its
+// PortBinding, its Listeners or its pool, has some time in which that is put in order. Pods of
+// guarded namespaces, which nobody may touch, keep our word, their ports and their listeners
+// throughout.
+//
+// Not thread-safe; the world outlives it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "room_book.h"
+
+namespace berth::scenario {
+
+// An object of a namespace, as "Pod games/room-1".
+std::string shown_object(std::string_view kind, std::string_view ns, std::string_view name);
+
+class TrustBook {
+ public:
+  // How long a Pod whose objects were touched may be in disorder.
+  TrustBook(world::World& world, Duration grace);
+
+  void guard(std::string ns) { guarded_.insert(std::move(ns)); }
+  // Everything may have been touched: a state was restored, or the provider was changed by hand.
+  // Disorder is found by an audit at the latest.
+  void note_upheaval(Duration grace);
+  Instant upheaval_over() const { return upheaval_over_; }
+  // Reads all Pods anew; those that are Ready have our word, as before.
+  void take_stock();
+  void see_change(const sim::lb::Change& change);
+  // Once in a while: what was touched long ago must be in order.
+  void check_all();
+
+  // Listeners and PortBindings that people made, as paths.
+  const std::set<std::string>& forged() const { return forged_; }
+  // Listeners that people wrote to, as paths.
+  const std::set<std::string>& edited_listeners() const { return edited_; }
+  std::size_t words_given() const { return words_given_; }
+
+ private:
+  struct Guest {
+    std::string ns{};
+    Room room{};
+    bool has_word = false;
+    std::vector<api::PortBindingItem> told{};  // when it got our word
+  };
+
+  void see(const net::Request& request, const net::Reply& reply);
+  void note_touch(const net::Request& request, const wire::Value& object);
+  void see_pod(const net::Request& request, const wire::Value& pod);
+  void judge(const std::string& uid, const Guest& before, const Guest& now);
+  void check_alone(const std::string& uid, const Guest& guest);
+  void check_reached(const Guest& guest);
+  bool is_touched(const Guest& guest) const;
+  bool is_touched(std::string_view kind, std::string_view ns, std::string_view name) const;
+  void complain(const Guest& guest, const std::string& what);
+
+  world::World& world_;
+  const Duration grace_;
+  std::set<std::string> guarded_;
+  std::map<std::string, Guest> guests_;       // by uid
+  std::map<std::string, Instant> touched_;    // by shown_object
+  std::map<std::string, std::string> hands_;  // who touched it last
+  Instant upheaval_over_{};
+  std::set<std::string> forged_;
+  std::set<std::string> edited_;
+  std::size_t words_given_ = 0;
+  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+};
+
+}  // namespace berth::scenario
