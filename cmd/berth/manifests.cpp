@@ -53,6 +53,9 @@ void add_manifests(CLI::App& root, Run& run) {
   command->add_flag("--with-webhooks", flags->options.with_webhooks,
                     "Print the webhook configurations too. The controller installs them by itself, "
                     "with its authority; these have none and refuse nobody until it has.");
+  command->add_flag("!--without-guard", flags->options.with_guard,
+                    "Leave out the ValidatingAdmissionPolicies that keep people from writing what "
+                    "is ours of Listeners and PortBindings, and the controller's right to them.");
   add_output_option(*command, flags->output);
   set_example(*command,
               "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");

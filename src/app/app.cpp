@@ -107,7 +107,10 @@ struct App::Parts {
                 random.fork()),
         installer(
             tasks, client,
-            {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
+            {.webhooks = {},
+             .identity = config.user,
+             .host_ports = config.host_ports,
+             .guard = config.guard},
             [this] { return ca_bundle(); }, random.fork(), &registry),
         health(registry),
         events(tasks, client, "berth", registry),

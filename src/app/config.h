@@ -54,6 +54,8 @@ struct Config {
   Duration claim_lifetime = ledger::kUnboundClaimLifetime;
 
   controllers::install::OurUser user;
+  // Installs the policies of controllers/install/guard_policy.h.
+  bool guard = true;
 };
 
 }  // namespace berth::app

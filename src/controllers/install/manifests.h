@@ -25,6 +25,8 @@ struct ManifestOptions {
   // The webhook configurations too, for people who want to see or to keep them: without an
   // authority, and not in anybody's way until the controller has completed them.
   bool with_webhooks = false;
+  // The policies of guard_policy.h, and the right to keep them installed.
+  bool with_guard = true;
 };
 
 // In the order in which they are applied.

@@ -38,6 +38,8 @@ class Installer {
   struct Watched;
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
+  // Goes on without it where there is no such kind, or no right to it.
+  Result<> prepare_guard(const Context& context);
   Result<> wait_established(const Context& context, const std::string& crd);
 
   kube::Client& client_;
