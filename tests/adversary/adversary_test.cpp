@@ -18,8 +18,11 @@ std::vector<Attack> rows(std::initializer_list<Walls> walls) {
   return out;
 }
 
-std::string tenant_name(const Attack& attack, bool guarded) {
-  std::string out = guarded ? "g" : "u";
+// Rounds, so that the suite can be repeated.
+int the_round = 0;
+
+std::string tenant_name(const Attack& attack) {
+  std::string out = fmt::format("r{}", the_round);
   for (const char c : attack.name) {
     if (std::isupper(static_cast<unsigned char>(c))) out += '-';
     out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -49,15 +52,13 @@ class OnStage : public ::testing::TestWithParam<Attack> {
       }
       TheStage::stage = std::move(*opened);
     }
-    if (guarded) {
-      if (Result<> raised = TheStage::stage->raise_guard(); !raised)
-        TheStage::error = raised.error().to_string();
-    }
-    if (std::string why = TheStage::stage->prepare(cast(guarded)); !why.empty())
-      TheStage::error = why;
+    ++the_round;
+    if (Result<> set = TheStage::stage->set_guard(guarded); !set)
+      TheStage::error = set.error().to_string();
+    if (std::string why = TheStage::stage->prepare(cast()); !why.empty()) TheStage::error = why;
   }
   // Tenants of the attacks that will run.
-  static std::vector<Stage::Cast> cast(bool guarded) {
+  static std::vector<Stage::Cast> cast() {
     std::vector<Stage::Cast> out;
     const ::testing::TestSuite* suite = ::testing::UnitTest::GetInstance()->current_test_suite();
     for (int i = 0; i < suite->total_test_count(); ++i) {
@@ -65,8 +66,8 @@ class OnStage : public ::testing::TestWithParam<Attack> {
       const std::string name(info->name());
       for (const Attack& attack : all_attacks()) {
         if (!info->should_run() || !name.ends_with("/" + attack.name)) continue;
-        out.push_back({tenant_name(attack, guarded), attack.needs != Needs::nothing,
-                       attack.needs == Needs::room});
+        out.push_back(
+            {tenant_name(attack), attack.needs != Needs::nothing, attack.needs == Needs::room});
       }
     }
     return out;
@@ -77,10 +78,10 @@ class OnStage : public ::testing::TestWithParam<Attack> {
     ASSERT_TRUE(TheStage::stage && TheStage::error.empty()) << TheStage::error;
   }
 
-  void play(bool guarded) {
+  void play() {
     const Attack& attack = GetParam();
     Stage& stage = *TheStage::stage;
-    Tenant* const tenant = stage.tenant(tenant_name(attack, guarded));
+    Tenant* const tenant = stage.tenant(tenant_name(attack));
     ASSERT_TRUE(tenant);
     Scene scene(stage, *tenant);
     std::string why = attack.act(scene);
@@ -105,8 +106,8 @@ class Guarded : public OnStage {
   static void SetUpTestSuite() { prepare(true); }
 };
 
-TEST_P(Unguarded, Attack) { play(false); }
-TEST_P(Guarded, Attack) { play(true); }
+TEST_P(Unguarded, Attack) { play(); }
+TEST_P(Guarded, Attack) { play(); }
 
 const auto kNameOf = [](const auto& info) { return info.param.name; };
 INSTANTIATE_TEST_SUITE_P(First, Unguarded,

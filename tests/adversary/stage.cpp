@@ -20,8 +20,9 @@ constexpr std::string_view kAllowedNamespaces = "berth.dev/allowed-namespaces";
 constexpr int kVictimPorts = 6;
 constexpr std::size_t kVictimRooms = 3;
 constexpr int kHonestPorts = 40;
-constexpr int kFirstPlace = 31000;
-constexpr int kPlaceSize = 10;
+constexpr int kFirstPlace = 10000;
+constexpr int kPlaceSize = 20;
+constexpr int kPlaces = 900;
 // As many as may be harmed before nobody looks any more.
 constexpr int kMaxVictims = 40;
 
@@ -62,13 +63,25 @@ std::map<std::string, std::string> ready_times(BerthCluster& cluster, const std:
   return out;
 }
 
-Result<Value> apply(BerthCluster& cluster, const Value& object) {
+kube::ResourceType policy_type(const Value& object) {
   const std::string kind(wire::string_at(object, "/kind"));
   const bool binding = kind.ends_with("Binding");
-  const kube::ResourceType type{
-      "admissionregistration.k8s.io", "v1",
-      binding ? "validatingadmissionpolicybindings" : "validatingadmissionpolicies", kind, false};
-  return cluster.client().create(cluster.context(), type, object);
+  return {"admissionregistration.k8s.io", "v1",
+          binding ? "validatingadmissionpolicybindings" : "validatingadmissionpolicies", kind,
+          false};
+}
+
+Result<Array> printed_policies() {
+  const auto printed =
+      testing::run({BERTH_PROGRAM, {"manifests", "-o", "json"}, {}}, "", kCommandTimeout);
+  const Result<Value> list = wire::parse_json(printed.out);
+  if (!list) return fail(list.error());
+  Array out;
+  const Array* items = wire::array_at(*list, "/items");
+  for (const Value& item : items ? *items : Array{})
+    if (wire::string_at(item, "/kind").starts_with("ValidatingAdmissionPolicy"))
+      out.push_back(item);
+  return out;
 }
 
 }  // namespace
@@ -121,33 +134,36 @@ Result<> Stage::replace_victim() {
   return make_victim();
 }
 
-Result<> Stage::raise_guard() {
-  const auto printed =
-      testing::run({BERTH_PROGRAM, {"manifests", "-o", "json"}, {}}, "", kCommandTimeout);
-  const Result<Value> list = wire::parse_json(printed.out);
-  if (!list) return fail(list.error());
-  const Array* items = wire::array_at(*list, "/items");
-  for (const Value& item : items ? *items : Array{}) {
-    if (!wire::string_at(item, "/kind").starts_with("ValidatingAdmissionPolicy")) continue;
-    if (Result<Value> made = apply(*cluster_, item); !made) return fail(made.error());
+Result<> Stage::set_guard(bool up) {
+  if (guarded_ == up) return {};
+  const Result<Array> policies = printed_policies();
+  if (!policies) return fail(policies.error());
+  for (const Value& policy : *policies) {
+    const kube::ResourceType type = policy_type(policy);
+    const auto name = std::string(wire::string_at(policy, "/metadata/name"));
+    const Result<Value> made =
+        up ? cluster_->client().create(cluster_->context(), type, policy) : Result<Value>(policy);
+    if (!made) return fail(made.error());
+    if (!up) (void)cluster_->remove(type, "", name);
   }
   // The server takes a moment to learn of it.
   const Value forged = copy_of(victim_.listener, honest_->ns());
-  const bool up = eventually(kPatience, [&] {
+  const bool learned = eventually(kPatience, [&] {
     const Result<Value> tried = honest_->client().create(
         cluster_->context(), api::listener_kind().type, forged, {.dry_run = true});
-    return !tried && tried.error().to_string().find("by Berth alone") != std::string::npos;
+    return up ? !tried && tried.error().to_string().find("by Berth alone") != std::string::npos
+              : tried.has_value();
   });
-  if (!up) return fail(Code::timeout, "the guard does not hold anybody back");
-  guarded_ = true;
+  if (!learned) return fail(Code::timeout, "the guard is not {}", up ? "up" : "down");
+  guarded_ = up;
   return {};
 }
 
 std::string Stage::prepare(const std::vector<Cast>& cast) {
   for (const Cast& one : cast) {
-    auto made = Tenant::make(
-        *cluster_, transport_, one.name,
-        {.load_balancer = victim_.load_balancer, .first = kFirstPlace + kPlaceSize * places_++});
+    auto made = Tenant::make(*cluster_, transport_, one.name,
+                             {.load_balancer = victim_.load_balancer,
+                              .first = kFirstPlace + kPlaceSize * (places_++ % kPlaces)});
     if (!made) return one.name + ": " + made.error().to_string();
     if (one.pool) {
       if (Result<> asked = (*made)->ask_for_pool(); !asked)

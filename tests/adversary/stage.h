@@ -41,7 +41,7 @@ class Stage {
 
   bool guarded() const { return guarded_; }
   // As `berth manifests` prints it.
-  Result<> raise_guard();
+  Result<> set_guard(bool up);
 
   // Many at a time, so that an attack need not wait for its own.
   struct Cast {
@@ -62,8 +62,8 @@ class Stage {
   // Somebody honest makes a room after what was done before, and it is Ready: who would act on what
   // was done has had the chance to.
   std::string fence();
-  // A load balancer on which nobody has anything. A tenant uses the ports that are its own number
-  // on the victim's, and those 10,000 below.
+  // A load balancer on which nobody has anything. Tenants use twenty ports of it, beginning with
+  // the first of their place.
   std::string spare_load_balancer() const;
   // What becomes of a connection to this address ("127.0.0.1:30000"): whether somebody accepts it,
   // and whether it ends at the trap.

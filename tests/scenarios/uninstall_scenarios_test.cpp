@@ -100,8 +100,8 @@ class House {
   ~House() { cluster_.kernel().on_crash({}); }
 
   Result<> furnish() {
-    for (const Wanted& wanted :
-         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
+    for (const Wanted& wanted : controllers::install::manifests(
+             {.replicas = 1, .with_webhooks = true, .with_guard = false})) {
       const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
       Result<Value> made = cluster_.ask("POST", wanted.type.path(ns), wanted.object);
       if (!made) return fail(std::move(made.error()).about(wanted.name()));
@@ -134,8 +134,8 @@ class House {
   // Paths of what is there of everything that we install, and of our kinds.
   std::vector<std::string> left() {
     std::vector<std::string> out;
-    for (const Wanted& wanted :
-         controllers::install::manifests({.replicas = 1, .with_webhooks = true})) {
+    for (const Wanted& wanted : controllers::install::manifests(
+             {.replicas = 1, .with_webhooks = true, .with_guard = false})) {
       if (wanted.type == kube::types::kNamespace) continue;  // ends with the help of others
       const std::string ns(wire::string_at(wanted.object, "/metadata/namespace"));
       const std::string path = wanted.type.path(ns, wanted.name());

@@ -110,7 +110,9 @@ Result<> Installer::prepare_guard(const Context& context) {
     const Result<kube::ListPage> any = client_.list(context, *type, {.limit = 1});
     if (any) continue;
     const Code code = any.error().code;
-    if (code != Code::unsupported && code != Code::forbidden) return fail(any.error());
+    // A list is not found when its kind is not.
+    if (code != Code::unsupported && code != Code::not_found && code != Code::forbidden)
+      return fail(any.error());
     settings_.guard = false;
     log_info("what people write of our Listeners is not guarded",
              {{"object", type->kind}, {"error", any.error().to_string()}});
