@@ -17,6 +17,7 @@ constexpr auto kPatience = 60s;
 constexpr auto kCommandTimeout = 60s;
 // Who else may use the victim's pool: somebody who is not here.
 constexpr std::string_view kAllowedNamespaces = "berth.dev/allowed-namespaces";
+constexpr int kVictimFirst = 30000;
 constexpr int kVictimPorts = 6;
 constexpr std::size_t kVictimRooms = 3;
 constexpr int kHonestPorts = 40;
@@ -108,8 +109,10 @@ Result<std::unique_ptr<Stage>> Stage::open() {
 Result<> Stage::make_victim() {
   const std::string ns = cluster_->make_namespace(victim_name(victims_++));
   victim_ = {.ns = ns, .load_balancer = load_balancer_id(ns)};
-  Value wanted =
-      pool(ns, "rooms", {{.load_balancers = {victim_.load_balancer}, .end = 30000 + kVictimPorts}});
+  Value wanted = pool(ns, "rooms",
+                      {{.load_balancers = {victim_.load_balancer},
+                        .start = kVictimFirst,
+                        .end = kVictimFirst + kVictimPorts}});
   wanted.as_object()["metadata"].as_object()["annotations"] =
       Object{{kAllowedNamespaces, "friends"}};
   if (Result<> made = make_pool(*cluster_, wanted); !made) return made;
@@ -222,7 +225,7 @@ std::string Stage::neighbour_harm() {
     if (other.told != api::kReady && !other.gate_open) continue;
     for (const api::PortBindingItem& port : other.ports)
       if (port.load_balancer_ids.front() == victim_.load_balancer &&
-          port.start_port < 30000 + kVictimPorts)
+          port.start_port >= kVictimFirst && port.start_port < kVictimFirst + kVictimPorts)
         return fmt::format("{} is Ready on port {}", other.name, port.start_port);
   }
   return {};
