@@ -30,7 +30,7 @@ test: setup ## build and run all tests
 	@$(STAGE) controlplane tests/cluster/controlplane/build >/dev/null || true
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING -DBERTH_CONTROLPLANE_DIR=$(CONTROLPLANE)
 	@$(STAGE) build-dev ninja -C build/dev -j $(JOBS)
-	@$(STAGE) test-dev ctest --test-dir build/dev --output-on-failure -j $(JOBS)
+	@$(STAGE) test-dev tools/suites build/dev -j $(JOBS)
 
 test-planted: setup ## planted defects, which the simulation must find one by one
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING
@@ -45,10 +45,10 @@ test-faults: setup ## port pools with every write crashed, and in random trouble
 sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
 	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
 	@$(STAGE) build-asan ninja -C build/asan -j $(JOBS) tests_unit tests_component
-	@BERTH_SCENARIO_SECONDS=2 $(STAGE) test-asan ctest --test-dir build/asan --output-on-failure -j $(JOBS) -L 'unit|component'
+	@BERTH_SCENARIO_SECONDS=2 $(STAGE) test-asan tools/suites build/asan -j $(JOBS) -L 'unit|component'
 	@$(STAGE) configure-tsan cmake --preset tsan --log-level=WARNING
 	@$(STAGE) build-tsan ninja -C build/tsan -j $(JOBS) tests_threads
-	@$(STAGE) test-tsan ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -L threads
+	@$(STAGE) test-tsan tools/suites build/tsan -j $(JOBS) -L threads
 
 bench: ## measure, print the table and write build/bench.json (NAME=x runs one)
 	@tools/setup bench

@@ -59,7 +59,8 @@ function(add_to_stage name)
 endfunction()
 
 # A test executable: one ctest entry, so that a suite can share an expensive fixture. Labels are the kinds of tests that
-# CONTRIBUTING lists; a suite that skips itself is reported as skipped, never as passed.
+# CONTRIBUTING lists; a suite that skips itself is reported as skipped, never as passed. `real` beside a kind marks a suite
+# that talks to real processes: tools/suites gives it a second try.
 function(add_berth_test name)
   cmake_parse_arguments(T "" "TIMEOUT" "LABEL;SOURCES;LIBS" ${ARGN})
   if(NOT BERTH_TESTS)

@@ -4,21 +4,21 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "net/connection_table.h"
 #include "net/handler_pool.h"
 #include "net/server_connection.h"
 #include "net/server_tls.h"
@@ -59,6 +59,8 @@ class Server::Impl final : public ConnectionHost {
   Impl(ServerOptions options, Handler handler)
       : options_(std::move(options)),
         handler_(std::move(handler)),
+        table_({.connections = options_.max_connections, .bytes = options_.max_bytes_in_flight},
+               [this] { asio::post(acceptor_.get_executor(), [this] { admit_pending(); }); }),
         acceptor_(asio::make_strand(io_)),
         accept_timer_(acceptor_.get_executor()) {}
 
@@ -84,9 +86,9 @@ class Server::Impl final : public ConnectionHost {
   void stop() {
     if (stopped_.exchange(true)) return;
     for (const auto& connection : end_accepting()) connection->drain();
-    if (!wait_until_closed(options_.drain)) {
-      for (const auto& connection : end_accepting()) connection->abort();
-      wait_until_closed(std::nullopt);
+    if (!table_.wait_until_empty(options_.drain)) {
+      for (const auto& connection : table_.close()) connection->abort();
+      table_.wait_until_empty(std::nullopt);
     }
     pool_.reset();
     io_.stop();
@@ -104,24 +106,16 @@ class Server::Impl final : public ConnectionHost {
   std::uint16_t port() const { return port_; }
 
   ServerStatistics statistics() const {
-    const std::lock_guard lock(mu_);
-    return {.accepted = accepted_,
-            .refused = refused_,
-            .requests = requests_.load(),
-            .open = connections_.size()};
+    ServerStatistics now = table_.statistics();
+    now.requests = requests_.load();
+    return now;
   }
 
   const ServerOptions& options() const override { return options_; }
   const Handler& handler() const override { return handler_; }
   HandlerPool& pool() override { return *pool_; }
+  ConnectionTable& table() override { return table_; }
   void count_request() override { ++requests_; }
-
-  void on_closed(ServerConnection* connection) override {
-    // Notified under the lock: the one who waits may destroy this as soon as it is released.
-    const std::lock_guard lock(mu_);
-    connections_.erase(connection);
-    closed_.notify_all();
-  }
 
  private:
   using ConnectionPtr = std::shared_ptr<ServerConnection>;
@@ -146,8 +140,8 @@ class Server::Impl final : public ConnectionHost {
     acceptor_.async_accept(asio::make_strand(io_), [this](error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
       if (!error) {
-        admit(std::move(socket));
-        return accept();
+        keep_from_children(socket.native_handle());
+        return admit(make_connection(std::move(socket), tls(), *this));
       }
       log_warn("cannot accept a connection", {{"error", error.message()}});
       accept_timer_.expires_after(kAcceptPause);
@@ -157,22 +151,25 @@ class Server::Impl final : public ConnectionHost {
     });
   }
 
-  // A socket that is not admitted closes here, with its destructor.
-  void admit(tcp::socket socket) {
-    keep_from_children(socket.native_handle());
-    ConnectionPtr connection;
-    {
-      const std::lock_guard lock(mu_);
-      if (!accepting_) return;
-      if (connections_.size() >= options_.max_connections) {
-        ++refused_;
-        return;
-      }
-      ++accepted_;
-      connection = make_connection(std::move(socket), tls_, *this);
-      connections_.emplace(connection.get(), connection);
+  TlsContext tls() const {
+    const std::lock_guard lock(mu_);
+    return tls_;
+  }
+
+  // While one waits for its place, the next ones wait in the kernel. One that is not admitted
+  // closes here, with its destructor.
+  void admit(ConnectionPtr connection) {
+    const auto place = table_.add(connection);
+    if (place == ConnectionTable::Place::soon) {
+      pending_ = std::move(connection);
+      return;
     }
-    connection->start();
+    if (place == ConnectionTable::Place::taken) connection->start();
+    accept();
+  }
+
+  void admit_pending() {
+    if (pending_) admit(std::exchange(pending_, nullptr));
   }
 
   std::vector<ConnectionPtr> end_accepting() {
@@ -180,21 +177,9 @@ class Server::Impl final : public ConnectionHost {
       error_code ignored;
       acceptor_.close(ignored);
       accept_timer_.cancel();
+      pending_.reset();
     });
-    const std::lock_guard lock(mu_);
-    accepting_ = false;
-    std::vector<ConnectionPtr> open;
-    for (const auto& [_, connection] : connections_) open.push_back(connection);
-    return open;
-  }
-
-  // False: connections are left after that time.
-  bool wait_until_closed(std::optional<Duration> at_most) {
-    std::unique_lock lock(mu_);
-    const auto all_closed = [this] { return connections_.empty(); };
-    if (at_most) return closed_.wait_for(lock, *at_most, all_closed);
-    closed_.wait(lock, all_closed);
-    return true;
+    return table_.close();
   }
 
   const ServerOptions options_;
@@ -204,16 +189,15 @@ class Server::Impl final : public ConnectionHost {
   std::atomic<bool> stopped_ = false;
 
   mutable std::mutex mu_;
-  std::condition_variable closed_;
-  TlsContext tls_;                                                    // mu_
-  std::unordered_map<ServerConnection*, ConnectionPtr> connections_;  // mu_
-  std::uint64_t accepted_ = 0;                                        // mu_
-  std::uint64_t refused_ = 0;                                         // mu_
-  bool accepting_ = true;                                             // mu_
+  TlsContext tls_;  // mu_
 
+  ConnectionTable table_;
   asio::io_context io_;
+  // A connection whose client left has nothing under way while its handler runs.
+  const asio::executor_work_guard<asio::io_context::executor_type> work_{io_.get_executor()};
   tcp::acceptor acceptor_;
   asio::steady_timer accept_timer_;
+  ConnectionPtr pending_;  // on the acceptor's strand
   std::optional<HandlerPool> pool_;
   std::vector<std::jthread> threads_;
 };

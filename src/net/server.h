@@ -60,9 +60,14 @@ struct ServerOptions {
   int io_threads = 1;
   int handler_threads = 8;
   std::size_t max_queued_requests = 1024;    // past it: 503 with Retry-After
-  std::size_t max_connections = 4096;        // past it: closed at once
+  std::size_t max_connections = 4096;        // past it: the one that is idle for longest goes
   std::size_t max_header_bytes = 64u << 10;  // past it: 431
   std::size_t max_body_bytes = 7u << 20;     // past it: 413. Two objects of 3 MiB plus the envelope
+  // Of all requests that arrive or are being answered. Half of it is shared out: a request that
+  // holds no more than that half over `max_connections` never waits for others. The other half goes
+  // to larger ones. When it is used up, the unfinished request that began first gives way (503); a
+  // request waits while the bytes are with others that are being answered.
+  std::size_t max_bytes_in_flight = 256u << 20;
   Duration header_timeout = std::chrono::seconds{32};
   Duration body_timeout = std::chrono::seconds{60};
   Duration idle_timeout = std::chrono::seconds{90};
@@ -71,9 +76,15 @@ struct ServerOptions {
 
 struct ServerStatistics {
   std::uint64_t accepted = 0;  // connections since the start
-  std::uint64_t refused = 0;   // connections closed at once: too many were open
+  std::uint64_t refused = 0;   // connections closed at once: all others were being answered
+  std::uint64_t evicted = 0;   // connections without a whole request, closed to make room
   std::uint64_t requests = 0;  // whole requests that arrived
+  std::uint64_t shed = 0;      // unfinished requests that got 503: too many bytes were in flight
   std::size_t open = 0;        // connections now
+  std::size_t most_open = 0;   // since the start
+  std::size_t waiting = 0;     // requests that wait for bytes that others hold
+  std::size_t bytes_in_flight = 0;       // of requests, now
+  std::size_t most_bytes_in_flight = 0;  // since the start
 };
 
 class Server {

@@ -5,33 +5,28 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <chrono>
 #include <exception>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "base/log.h"
 #include "net/reply_head.h"
+#include "net/request_reader.h"
 #include "net/server_socket.h"
 #include "net/server_tls.h"
-#include "net/url.h"
 
 namespace berth::net {
 namespace {
 
 namespace asio = boost::asio;
-namespace http = boost::beast::http;
 using boost::system::error_code;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 16u << 10;
 // Of a next request, while one is being answered. A client that sends more waits in its socket.
-constexpr std::size_t kMaxReadAhead = 64u << 10;
+constexpr std::size_t kMaxReadAhead = 16u << 10;
 // One write; the time that a stalled reader may take is counted per write.
 constexpr std::size_t kMaxWriteBytes = 256u << 10;
 // A body up to this size shares the head's buffer, and so one TLS record and one system call.
@@ -58,12 +53,10 @@ Reply run_handler(const Handler& handler, const Request& request, const Peer& pe
   return refusal(500, "internal error");
 }
 
-// A server must understand the form that proxies use: "GET http://host/path".
-std::string path_and_query(std::string_view target) {
-  if (target.starts_with('/') || target == "*") return std::string(target);
-  const auto url = parse_url(target);
-  if (!url) return std::string(target);
-  return url->query.empty() ? url->path : url->path + "?" + url->query;
+Reply busy(std::string_view why) {
+  Reply reply = refusal(503, why);
+  reply.headers.set("Retry-After", "1");
+  return reply;
 }
 
 class HttpConnection final : public ServerConnection,
@@ -71,11 +64,16 @@ class HttpConnection final : public ServerConnection,
  public:
   HttpConnection(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
                  ConnectionHost& host)
-      : host_(host), socket_(std::move(socket), std::move(tls)), timer_(socket_.executor()) {}
+      : host_(host),
+        socket_(std::move(socket), std::move(tls)),
+        timer_(socket_.executor()),
+        reader_(host.options().max_header_bytes, host.options().max_body_bytes) {}
 
   void start() override { post(&HttpConnection::begin); }
   void drain() override { post(&HttpConnection::begin_drain); }
   void abort() override { post(&HttpConnection::close); }
+  void obey() override { post(&HttpConnection::obey_verdict); }
+  void resume() override { post(&HttpConnection::ask_again); }
 
  private:
   enum class Phase {
@@ -101,6 +99,23 @@ class HttpConnection final : public ServerConnection,
     asio::post(socket_.executor(), [self = shared_from_this(), member] { (*self.*member)(); });
   }
 
+  static ConnectionTable::Stage stage_of(Phase phase) {
+    using Stage = ConnectionTable::Stage;
+    switch (phase) {
+      case Phase::head:
+      case Phase::body: return Stage::arriving;
+      case Phase::handling:
+      case Phase::streaming: return Stage::answering;
+      case Phase::replying: return Stage::replying;
+      default: return Stage::idle;
+    }
+  }
+
+  void enter(Phase phase) {
+    const auto before = stage_of(std::exchange(phase_, phase));
+    if (stage_of(phase) != before) host_.table().enter(this, stage_of(phase));
+  }
+
   // --- from the handshake to a whole request
 
   void begin() {
@@ -122,106 +137,102 @@ class HttpConnection final : public ServerConnection,
 
   void expect_request() {
     if (draining_) return close();
-    parser_.emplace();
-    parser_->header_limit(static_cast<std::uint32_t>(host_.options().max_header_bytes));
-    parser_->body_limit(host_.options().max_body_bytes);
+    reader_.restart();
     stop_ = std::stop_source();
-    phase_ = Phase::waiting;
-    if (input_.size() > 0) return parse();
+    enter(Phase::waiting);
+    if (reader_.unread() > 0) return parse();
     read();
   }
 
   void parse() {
     if (phase_ == Phase::waiting) {
-      phase_ = Phase::head;
+      enter(Phase::head);
       arm(host_.options().header_timeout);
     }
-    while (input_.size() > 0 && !parser_->is_done()) {
-      const error_code error = parse_some();
-      if (error == http::error::need_more) break;
-      if (error) return refuse(error);
-      if (phase_ == Phase::head && parser_->is_header_done() && !begin_body()) return;
+    while (may_hold()) {
+      switch (reader_.next()) {
+        case RequestReader::Step::needs_more: return read();
+        case RequestReader::Step::whole: return handle();
+        case RequestReader::Step::broken:
+          return refuse(refusal(reader_.status(), reader_.reason()));
+        case RequestReader::Step::has_head:
+          if (!begin_body()) return;
+      }
     }
-    if (parser_->is_done()) return handle();
-    read();
   }
 
-  error_code parse_some() {
-    error_code error;
-    try {
-      input_.consume(parser_->put(input_.data(), error));
-    } catch (const std::length_error&) {  // Beast's word for one header of more than 64 KiB
-      error = http::error::header_limit;
-    }
-    return error;
+  // False: the request waits until others hold less, or was refused.
+  bool may_hold() {
+    const auto grant = host_.table().hold(this, reader_.bytes_to_hold());
+    waits_for_room_ = grant == ConnectionTable::Grant::later;
+    if (grant == ConnectionTable::Grant::never) refuse(refusal(413, "the body is too large"));
+    return grant == ConnectionTable::Grant::given;
+  }
+
+  void ask_again() {
+    if (waits_for_room_) parse();
   }
 
   // False: the body is not to be read now.
   bool begin_body() {
-    phase_ = Phase::body;
-    parser_->eager(true);
+    enter(Phase::body);
     arm(host_.options().body_timeout);
-    const auto& message = parser_->get();
-    if (message.version() >= 11 && message.find(http::field::host) == message.end()) {
-      refuse(400, "the request has no Host header");
+    if (!reader_.has_host()) {
+      refuse(refusal(400, "the request has no Host header"));
       return false;
     }
-    const auto expect = message[http::field::expect];
-    const bool wants_leave = equals_ignoring_case({expect.data(), expect.size()}, "100-continue");
-    if (!wants_leave || parser_->is_done() || input_.size() > 0) return true;
+    if (!reader_.waits_for_leave()) return true;
     write(std::string(kContinue), AfterWrite::read_body);
     return false;
   }
 
-  void refuse(error_code error) {
-    if (error == http::error::header_limit) return refuse(431, "the headers are too large");
-    if (error == http::error::body_limit) return refuse(413, "the body is too large");
-    refuse(400, "this is not an HTTP/1.1 request: " + error.message());
-  }
-
-  void refuse(int status, std::string_view why) {
+  void refuse(Reply reply) {
     keep_alive_ = false;
     head_only_ = false;
     chunks_allowed_ = true;
-    send(refusal(status, why));
+    waits_for_room_ = false;
+    reader_.discard();
+    send(std::move(reply));
+  }
+
+  // --- when there is too much
+
+  void obey_verdict() {
+    const auto verdict = host_.table().verdict(this);
+    if (verdict == ConnectionTable::Verdict::leave) return close();
+    if (verdict == ConnectionTable::Verdict::yield) give_way();
+  }
+
+  void give_way() {
+    if (phase_ != Phase::head && phase_ != Phase::body) return;
+    host_.table().count_shed();
+    if (writing_) return close();
+    refuse(busy("too many bytes of requests are in flight"));
   }
 
   // --- handling
 
   void handle() {
-    phase_ = Phase::handling;
+    enter(Phase::handling);
     disarm();
     host_.count_request();
-    keep_alive_ = parser_->keep_alive();
-    auto request = std::make_shared<Request>(take_request());
+    keep_alive_ = reader_.keeps_alive();
+    chunks_allowed_ = reader_.takes_chunks();
+    auto request = std::make_shared<Request>(reader_.take());
     head_only_ = request->method == "HEAD";
-    auto job = [self = shared_from_this(), request, stop = stop_.get_token()] {
+    auto job = [self = shared_from_this(), request, stop = stop_.get_token()]() mutable {
       // A client that gave up while it waited in the queue gets no work done.
       Reply reply = stop.stop_requested()
                         ? refusal(503, "the client went away")
                         : run_handler(self->host_.handler(), *request, self->peer_, stop);
+      request.reset();  // before its bytes count as given back
       asio::post(self->socket_.executor(),
                  [self, reply = std::move(reply)]() mutable { self->send(std::move(reply)); });
     };
+    request.reset();
     const bool taken = host_.pool().submit(std::move(job));
     read();  // sees the client go away
-    if (taken) return;
-    Reply busy = refusal(503, "too many requests are waiting");
-    busy.headers.set("Retry-After", "1");
-    send(std::move(busy));
-  }
-
-  Request take_request() {
-    auto message = parser_->release();
-    chunks_allowed_ = message.version() >= 11;
-    Request request;
-    request.method = message.method_string();
-    request.url = path_and_query({message.target().data(), message.target().size()});
-    for (const auto& field : message) {
-      request.headers.add(std::string(field.name_string()), std::string(field.value()));
-    }
-    request.body = std::move(message.body());
-    return request;
+    if (!taken) send(busy("too many requests are waiting"));
   }
 
   // --- replying
@@ -231,6 +242,7 @@ class HttpConnection final : public ServerConnection,
       if (reply.stream) reply.stream->abandon();
       return;
     }
+    host_.table().hold(this, 0);
     if (draining_ || peer_gone_) keep_alive_ = false;
     if (reply.stream && !chunks_allowed_) {
       reply.stream->abandon();
@@ -243,7 +255,7 @@ class HttpConnection final : public ServerConnection,
     const bool chunked = framing == Framing::chunked && !bodiless;
     if (reply.stream && !chunked) reply.stream->abandon();
     if (chunked) return send_stream(std::move(head), std::move(reply.stream));
-    phase_ = Phase::replying;
+    enter(Phase::replying);
     if (!bodiless && reply.body.size() <= kMaxJoinedBody) {
       head += reply.body;
     } else if (!bodiless) {
@@ -253,7 +265,7 @@ class HttpConnection final : public ServerConnection,
   }
 
   void send_stream(std::string head, std::shared_ptr<BytePipe> stream) {
-    phase_ = Phase::streaming;
+    enter(Phase::streaming);
     stream_ = std::move(stream);
     wake_gate_ = std::make_shared<WakeGate>();
     stream_->on_readable([this, gate = wake_gate_] {
@@ -321,7 +333,7 @@ class HttpConnection final : public ServerConnection,
   // --- reading, which goes on while a reply is made
 
   void read() {
-    const bool ahead = phase_ >= Phase::handling && input_.size() > kMaxReadAhead;
+    const bool ahead = phase_ >= Phase::handling && reader_.unread() > kMaxReadAhead;
     if (reading_ || peer_gone_ || ahead) return;
     reading_ = true;
     socket_.read_some(asio::buffer(incoming_),
@@ -334,12 +346,12 @@ class HttpConnection final : public ServerConnection,
   void on_read(error_code error, std::size_t count) {
     if (phase_ == Phase::closed) return;
     if (error) return on_peer_gone();
-    input_.commit(asio::buffer_copy(input_.prepare(count), asio::buffer(incoming_, count)));
+    reader_.append({incoming_.data(), count});
     switch (phase_) {
       case Phase::waiting:
       case Phase::head:
       case Phase::body: return parse();
-      case Phase::lingering: input_.consume(input_.size()); return read();
+      case Phase::lingering: reader_.discard(); return read();
       default: return read();
     }
   }
@@ -360,9 +372,9 @@ class HttpConnection final : public ServerConnection,
 
   void linger() {
     if (peer_gone_) return close();
-    phase_ = Phase::lingering;
+    enter(Phase::lingering);
     socket_.finish_sending();
-    input_.consume(input_.size());
+    reader_.discard();
     arm(kLingerTime);
     read();
   }
@@ -378,7 +390,8 @@ class HttpConnection final : public ServerConnection,
     stop_.request_stop();
     socket_.close();
     timer_.cancel();
-    host_.on_closed(this);
+    reader_.discard();
+    host_.table().remove(this);
   }
 
   // --- one timer: a deadline that moves out needs no new wait
@@ -403,8 +416,9 @@ class HttpConnection final : public ServerConnection,
   }
 
   void on_timeout() {
-    if (phase_ == Phase::head) return refuse(408, "the headers took too long");
-    if (phase_ == Phase::body && !writing_) return refuse(408, "the body took too long");
+    if (waits_for_room_) return give_way();
+    if (phase_ == Phase::head) return refuse(refusal(408, "the headers took too long"));
+    if (phase_ == Phase::body && !writing_) return refuse(refusal(408, "the body took too long"));
     close();
   }
 
@@ -416,10 +430,10 @@ class HttpConnection final : public ServerConnection,
 
   Phase phase_ = Phase::handshake;
   Peer peer_;
-  // Apart from `input_`, which is parsed and consumed while a read may be under way.
+  // Apart from the reader, which is used while a read may be under way.
   std::array<char, kReadBytes> incoming_;
-  boost::beast::flat_buffer input_;
-  std::optional<http::request_parser<http::string_body>> parser_;
+  RequestReader reader_;
+  bool waits_for_room_ = false;
   bool reading_ = false;
   bool peer_gone_ = false;
   bool draining_ = false;

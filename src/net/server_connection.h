@@ -8,6 +8,7 @@
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
 
+#include "net/connection_table.h"
 #include "net/handler_pool.h"
 #include "net/server.h"
 
@@ -20,6 +21,10 @@ class ServerConnection {
   // Closes when no request is under way, else after the reply.
   virtual void drain() = 0;
   virtual void abort() = 0;
+  // The table has a verdict on it.
+  virtual void obey() = 0;
+  // It may ask the table again for what its request holds.
+  virtual void resume() = 0;
 };
 
 // What connections need of their server, which outlives their last use of it.
@@ -29,9 +34,8 @@ class ConnectionHost {
   virtual const ServerOptions& options() const = 0;
   virtual const Handler& handler() const = 0;
   virtual HandlerPool& pool() = 0;
+  virtual ConnectionTable& table() = 0;
   virtual void count_request() = 0;
-  // Called once, on the connection's strand.
-  virtual void on_closed(ServerConnection* connection) = 0;
 };
 
 // The socket's executor must be a strand. Plain HTTP without a TLS context.

@@ -244,17 +244,6 @@ TEST(Server, FullQueueGets503WithRetryAfter) {
   EXPECT_EQ(status_of(second.read_all()), "HTTP/1.1 200");
 }
 
-TEST(Server, ConnectionsPastTheBoundAreClosed) {
-  const auto server = start_server(echo, {.max_connections = 1});
-  auto first = RawSocket::connect(server->port());
-  first.send(kGet);
-  EXPECT_EQ(status_of(first.read_some()), "HTTP/1.1 200");
-  EXPECT_EQ(ask(*server, ""), "");
-  EXPECT_EQ(server->statistics().refused, 1u);
-  first.send(kLastGet);
-  EXPECT_EQ(status_of(first.read_all()), "HTTP/1.1 200");
-}
-
 TEST(Server, ClientThatClosedItsSendingHalfGetsItsReply) {
   std::promise<void> started;
   const auto server = start_server([&](const Request&, const Peer&, std::stop_token stop) {

@@ -66,6 +66,10 @@ class RawSocket {
       bytes.remove_prefix(static_cast<std::size_t>(count));
     }
   }
+  // As much as the other side takes now.
+  void try_send(std::string_view bytes) {
+    (void)::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
   void end_sending() { ::shutdown(fd_, SHUT_WR); }
   void close() {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));

@@ -21,7 +21,6 @@ using wire::Value;
 constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
 constexpr std::string_view kTemplateHintHook = "template-hint.berth.dev";
 constexpr std::string_view kNamespaceHintHook = "namespace-hint.berth.dev";
-constexpr int kWebhookTimeoutSeconds = 10;
 // Nobody waits longer for advice.
 constexpr int kHintTimeoutSeconds = 2;
 

@@ -61,6 +61,9 @@ inline constexpr std::string_view kLeaseName = "berth";
 inline constexpr std::string_view kCertificateSecret = "berth-webhook-certificate";
 
 // Paths of the webhooks, for the configurations and for the router.
+// After which the API server gives up on us; hints have less.
+inline constexpr int kWebhookTimeoutSeconds = 10;
+
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
 inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
 inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
