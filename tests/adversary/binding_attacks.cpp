@@ -67,7 +67,9 @@ std::string comes_back(Scene& scene, const Value& patch, std::string_view where,
 }
 
 Value to_victims_port(Scene& scene) {
-  return Object{{"spec", *wire::find(victims_binding(scene), "/spec")}};
+  const Value theirs = victims_binding(scene);
+  const Value* const spec = wire::find(theirs, "/spec");
+  return spec ? Object{{"spec", *spec}} : Object{};
 }
 
 std::string removed(Scene& scene, bool with_finalizer) {

@@ -19,7 +19,9 @@ constexpr int kFlips = 50;
 
 std::string status_of(Scene& scene, const std::string& ns, const std::string& name) {
   const Result<Value> pool = scene.cluster().get(pools(), ns, name);
-  return pool ? wire::to_json(*wire::find(*pool, "/status")) : pool.error().to_string();
+  if (!pool) return pool.error().to_string();
+  const Value* const status = wire::find(*pool, "/status");
+  return status ? wire::to_json(*status) : "";
 }
 
 bool says(Scene& scene, const std::string& ns, const std::string& name, std::string_view text) {
