@@ -175,6 +175,9 @@ void add_controller(CLI::App& root, Run& run) {
   command
       ->add_option("--service-account", flags->config.user.service_account, "Our service account.")
       ->default_val("berth");
+  command->add_flag("!--without-guard", flags->config.guard,
+                    "Do not install the ValidatingAdmissionPolicies of Listeners and "
+                    "PortBindings; ones that are there stay.");
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");

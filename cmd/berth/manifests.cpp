@@ -60,6 +60,9 @@ void add_manifests(CLI::App& root, Run& run) {
   command->add_option("--apiserver-cidr", flags->options.apiserver_cidrs,
                       "Addresses from which API servers call, as ADDRESS/BITS; may be repeated. "
                       "Adds a NetworkPolicy that lets nobody else reach the webhooks.");
+  command->add_flag("!--without-guard", flags->options.with_guard,
+                    "Leave out the ValidatingAdmissionPolicies that keep people from writing what "
+                    "is ours of Listeners and PortBindings, and the controller's right to them.");
   add_output_option(*command, flags->output);
   set_example(*command,
               "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");

@@ -158,7 +158,10 @@ struct App::Parts {
                 random.fork()),
         installer(
             tasks, client,
-            {.webhooks = {}, .identity = config.user, .host_ports = config.host_ports},
+            {.webhooks = {},
+             .identity = config.user,
+             .host_ports = config.host_ports,
+             .guard = config.guard},
             [this] { return ca_bundle(); },
             [this] { return upgrading ? std::string() : paths.segment(); }, random.fork(),
             &registry),
@@ -457,6 +460,7 @@ Result<> App::run(const Context& outer) {
   Context context = outer;
   context.stop = leaving.get_token();
   parts_->installer.on_leave([leaving]() mutable { leaving.request_stop(); });
+  parts_->installer.add_guard_to(parts_->manager);
   const auto beside = [&context](std::stop_token stop) {
     Context own = context;
     own.stop = std::move(stop);

@@ -62,6 +62,8 @@ struct Config {
   Duration max_keep = ledger::kMaxKeep;
 
   controllers::install::OurUser user;
+  // Installs the policies of controllers/install/guard_policy.h.
+  bool guard = true;
 };
 
 }  // namespace berth::app

@@ -89,13 +89,13 @@ std::size_t BerthCluster::start_replica() {
                           : plain             ? plane_->user_kubeconfig_path()
                                               : plane_->kubeconfig_path();
   std::vector<std::string> args{"controller",
-                                "--edge-loopback",
                                 "--kubeconfig",
                                 kubeconfig.string(),
                                 "--user",
                                 plain ? std::string(testing::ControlPlane::kUserName) : "admin",
                                 "--share-webhook-port",
                                 fmt::format("--webhook-port={}", webhook_port_->number())};
+  args.insert(args.end(), options_.edge_args.begin(), options_.edge_args.end());
   args.insert(args.end(), options_.controller_args.begin(), options_.controller_args.end());
   auto started = testing::Process::spawn({BERTH_PROGRAM, std::move(args), {}}, log);
   if (!started) {

@@ -27,6 +27,8 @@ struct BerthClusterOptions {
   // The replicas are the control plane's second user, with all rights but not above the server's
   // limits, as the administrator is.
   bool as_plain_user = false;
+  // Where load balancers of the replicas are; by default each on a loopback address.
+  std::vector<std::string> edge_args{"--edge-loopback"};
   // What each replica that is started is given to find the server, if not the control plane's own.
   std::function<std::filesystem::path(const testing::ControlPlane&)> kubeconfig{};
   // Short, so that tests see a port change hands and a leader follow another.

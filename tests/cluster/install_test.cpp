@@ -200,12 +200,32 @@ spec: {poolItems: [{itemName: item1, loadBalancerIDs: [lb-late], startPort: 3200
     })) << controller_log();
   }
 
+  // It is not for the controller, whose room is served behind it, and it comes back.
+  void check_guard() {
+    const std::vector<std::string> guard{
+        "validatingadmissionpolicies,validatingadmissionpolicybindings", "-l",
+        "app.kubernetes.io/managed-by=berth"};
+    const auto with = [&](std::string verb, std::vector<std::string> rest) {
+      rest.insert(rest.begin(), guard.begin(), guard.end());
+      rest.insert(rest.begin(), std::move(verb));
+      return kubectl(rest);
+    };
+    const std::string all = with("get", {"-o", "name"}).out;
+    EXPECT_THAT(all, HasSubstr("validatingadmissionpolicybinding.admissionregistration.k8s.io/"
+                               "berth-portbindings\n"));
+    must(with("delete", {}));
+    EXPECT_TRUE(testing::eventually(kPatience, [&] {
+      return with("get", {"-o", "name"}).out == all;
+    })) << controller_log();
+  }
+
   // Everything of ours that is left, as kubectl names it.
   std::string left_behind() const {
     std::string out;
     for (const char* kinds :
          {"namespaces,customresourcedefinitions,clusterroles,clusterrolebindings",
           "validatingwebhookconfigurations,mutatingwebhookconfigurations",
+          "validatingadmissionpolicies,validatingadmissionpolicybindings",
           "prioritylevelconfigurations,flowschemas"}) {
       out += kubectl({"get", kinds, "-o", "name", "-l", "app.kubernetes.io/managed-by=berth"}).out;
     }
@@ -249,6 +269,7 @@ TEST_F(InstallOnCluster, TheControllerLivesOnItsRolesAndLeavesNothingBehind) {
     return kubectl({"get", "mutatingwebhookconfiguration", "berth"}).ok();
   })) << controller_log();
   create_room();
+  check_guard();
   check_schema();
   check_refused_workloads(controller);
   EXPECT_THAT(controller_log(), Not(HasSubstr("forbidden")));

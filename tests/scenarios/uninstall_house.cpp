@@ -18,7 +18,8 @@ namespace {
 constexpr Duration kPrepareRetry = std::chrono::seconds{1};
 
 std::vector<Wanted> installed() {
-  return controllers::install::manifests({.replicas = 1, .with_webhooks = true});
+  return controllers::install::manifests(
+      {.replicas = 1, .with_webhooks = true, .with_guard = false});
 }
 
 }  // namespace

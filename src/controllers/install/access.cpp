@@ -43,9 +43,9 @@ void add_our_kinds(Array& rules) {
 }
 
 // What `wanted_objects` has, webhook configurations included: watched, and put back.
-void add_installed(Array& rules) {
+void add_installed(bool guard, Array& rules) {
   std::map<ResourceType, Array> names;
-  for (const Wanted& wanted : wanted_objects({}, "a bundle"))
+  for (const Wanted& wanted : wanted_objects({.guard = guard}, "a bundle"))
     names[wanted.type].emplace_back(wanted.name());
   for (auto& [type, list] : names) {
     rules.push_back(rule(type.group, texts({type.plural}), texts({"list", "watch", "create"})));
@@ -56,7 +56,7 @@ void add_installed(Array& rules) {
 
 }  // namespace
 
-Array cluster_rules() {
+Array cluster_rules(bool guard) {
   Array rules;
   rules.push_back(rule("", texts({"pods"}), texts({"get", "list", "watch"})));
   // Annotations and conditions of a Pod go through here; its spec is out of reach.
@@ -73,7 +73,7 @@ Array cluster_rules() {
   rules.push_back(rule(kGames, texts({"gamestatefulsets"}), texts({"get", "list"})));
   rules.push_back(rule(kGames, texts({"gamestatefulsets/status"}), texts({"patch"})));
   add_our_kinds(rules);
-  add_installed(rules);
+  add_installed(guard, rules);
   return rules;
 }
 

@@ -11,8 +11,8 @@
 
 namespace berth::controllers::install {
 
-// The rules of the ClusterRole.
-wire::Array cluster_rules();
+// The rules of the ClusterRole; with or without the rights to install the guard.
+wire::Array cluster_rules(bool guard = true);
 // The rules of the Role in our own namespace.
 wire::Array namespace_rules();
 

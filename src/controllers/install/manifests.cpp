@@ -51,9 +51,9 @@ Object binding(const ResourceType& role, const std::string& ns) {
            Array{Object{{"kind", "ServiceAccount"}, {"name", kAppName}, {"namespace", ns}}}}};
 }
 
-void add_access(const std::string& ns, std::vector<Wanted>& out) {
+void add_access(const std::string& ns, bool guard, std::vector<Wanted>& out) {
   out.push_back(object(kube::types::kServiceAccount, ns, kAppName, {}));
-  out.push_back(object(kClusterRole, ns, kAppName, {{"rules", cluster_rules()}}));
+  out.push_back(object(kClusterRole, ns, kAppName, {{"rules", cluster_rules(guard)}}));
   out.push_back(object(kClusterRoleBinding, ns, kAppName, binding(kClusterRole, ns)));
   out.push_back(object(kRole, ns, kAppName, {{"rules", namespace_rules()}}));
   out.push_back(object(kRoleBinding, ns, kAppName, binding(kRole, ns)));
@@ -67,13 +67,18 @@ Object container(const ManifestOptions& options) {
   const auto flag = [](std::string_view name, const auto& value) {
     return Value(fmt::format("--{}={}", name, value));
   };
+  Array args{flag("namespace", options.ns),
+             flag("service-account", kAppName),
+             flag("webhook-address", "0.0.0.0"),
+             flag("webhook-port", kWebhookPort),
+             flag("webhook-service", kWebhookService),
+             flag("ops-address", "0.0.0.0"),
+             flag("ops-port", kOpsPort)};
+  if (!options.with_guard) args.emplace_back("--without-guard");
   return {{"name", kAppName},
           {"image", options.image},
           {"command", Array{"berth", "controller"}},
-          {"args", Array{flag("namespace", options.ns), flag("service-account", kAppName),
-                         flag("webhook-address", "0.0.0.0"), flag("webhook-port", kWebhookPort),
-                         flag("webhook-service", kWebhookService), flag("ops-address", "0.0.0.0"),
-                         flag("ops-port", kOpsPort)}},
+          {"args", std::move(args)},
           {"ports", Array{Object{{"name", "webhooks"}, {"containerPort", kWebhookPort}},
                           Object{{"name", "ops"}, {"containerPort", kOpsPort}}}},
           {"livenessProbe", probe("/livez", 10)},
@@ -129,9 +134,11 @@ Object network_policy(const std::vector<std::string>& cidrs) {
                                     Object{{"ports", port("ops")}}}}}}};
 }
 
-Settings settings_of(const std::string& ns) {
+Settings settings_of(const ManifestOptions& options) {
+  const std::string& ns = options.ns;
   return {.webhooks = {.service_namespace = ns, .service_name = std::string(kWebhookService)},
-          .identity = {.service_account_namespace = ns, .service_account = std::string(kAppName)}};
+          .identity = {.service_account_namespace = ns, .service_account = std::string(kAppName)},
+          .guard = options.with_guard};
 }
 
 // Harmless before the controller runs: nobody is refused because it does not answer yet. It puts
@@ -174,14 +181,14 @@ bool is_shared_namespace(std::string_view ns) { return ns == "default" || ns.sta
 
 std::vector<Wanted> manifests(const ManifestOptions& options) {
   const std::string& ns = options.ns;
-  const Settings settings = settings_of(ns);
+  const Settings settings = settings_of(options);
   std::vector<Wanted> out;
   if (!is_shared_namespace(ns)) out.push_back(object(kube::types::kNamespace, "", ns, {}));
   for (Wanted& wanted : wanted_objects(settings, "")) {
     take_removal_back(wanted);
     out.push_back(std::move(wanted));
   }
-  add_access(ns, out);
+  add_access(ns, options.with_guard, out);
   out.push_back(object(kube::types::kService, ns, kWebhookService, service()));
   out.push_back(object(kube::types::kDeployment, ns, kAppName, deployment(options)));
   if (options.replicas > 1) {

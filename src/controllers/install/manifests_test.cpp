@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/kind.h"
+#include "controllers/install/guard_policy.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -180,6 +181,47 @@ TEST(Manifests, ASharedNamespaceIsNotOurs) {
   EXPECT_FALSE(find(manifests({.ns = "kube-system"}), "Namespace", "kube-system"));
   EXPECT_FALSE(find(manifests({.ns = "default"}), "Namespace", "default"));
   EXPECT_TRUE(find(manifests({}), "Namespace", "berth-system"));
+}
+
+TEST(Manifests, TheGuardComesWithARightToKeepIt) {
+  const auto all = manifests({.ns = "games-infra"});
+  for (const char* name : {"berth-listeners", "berth-portbindings"}) {
+    const Wanted* policy = find(all, "ValidatingAdmissionPolicy", name);
+    const Wanted* binding = find(all, "ValidatingAdmissionPolicyBinding", name);
+    ASSERT_TRUE(policy && binding) << name;
+    EXPECT_EQ(wire::string_at(binding->object, "/spec/policyName"), name);
+    EXPECT_EQ(wire::string_at(policy->object, "/spec/failurePolicy"), "Fail");
+    const std::string spec = wire::to_json(*wire::find(policy->object, "/spec"));
+    for (const char* exempt : {"system:serviceaccount:games-infra:berth",
+                               "system:serviceaccount:kube-system:generic-garbage-collector",
+                               "system:serviceaccount:kube-system:namespace-controller"})
+      EXPECT_NE(spec.find(exempt), std::string::npos) << exempt;
+    EXPECT_NE(spec.find("check('repair')"), std::string::npos);
+  }
+  const Wanted* role = find(all, "ClusterRole", "berth");
+  EXPECT_NE(wire::to_json(role->object).find("validatingadmissionpolicies"), std::string::npos);
+}
+
+// A PortBinding only tells, and is made again; a Listener is the lock of its port.
+TEST(Manifests, TheGuardIsForListenersThatGoAndNotForPortBindings) {
+  const auto all = manifests({});
+  const auto operations = [&](const char* name) {
+    const Wanted* policy = find(all, "ValidatingAdmissionPolicy", name);
+    return wire::to_json(
+        *wire::find(policy->object, "/spec/matchConstraints/resourceRules/0/operations"));
+  };
+  EXPECT_EQ(operations("berth-listeners"), R"(["CREATE","UPDATE","DELETE"])");
+  EXPECT_EQ(operations("berth-portbindings"), R"(["CREATE","UPDATE"])");
+}
+
+TEST(Manifests, TheGuardCanBeLeftOutWithAllThatBelongsToIt) {
+  const auto all = manifests({.with_guard = false});
+  for (const Wanted& one : all) EXPECT_FALSE(is_guard(one.type)) << one.name();
+  const Wanted* role = find(all, "ClusterRole", "berth");
+  EXPECT_EQ(wire::to_json(role->object).find("validatingadmissionpolic"), std::string::npos);
+  const Wanted* app = find(all, "Deployment", "berth");
+  EXPECT_NE(wire::to_json(app->object).find("--without-guard"), std::string::npos)
+      << "the controller would put it back";
 }
 
 TEST(Manifests, PrintedWebhooksRefuseNobody) {

@@ -8,6 +8,7 @@
 #include "api/port_binding.h"
 #include "api/port_pool.h"
 #include "base/encoding.h"
+#include "controllers/install/guard_policy.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -275,6 +276,11 @@ std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& 
     out.push_back({kube::types::kCustomResourceDefinition, api::crd_of(*kind)});
   }
   add_priority_levels(settings.identity, out);
+  if (settings.guard) {
+    const std::string us =
+        settings.known_as.empty() ? user_name(settings.identity) : settings.known_as;
+    for (Wanted& policy : guard_policies(us)) out.push_back(std::move(policy));
+  }
   if (ca_bundle.empty()) return out;
   const auto& mutating = kube::types::kMutatingWebhookConfiguration;
   const auto& validating = kube::types::kValidatingWebhookConfiguration;

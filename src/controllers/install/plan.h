@@ -1,5 +1,5 @@
-// What must be installed for Berth to work: CRDs, webhook configurations, API priority levels. Pure
-// functions.
+// What must be installed for Berth to work: CRDs, webhook configurations, API priority levels, the
+// guard. Pure functions.
 #pragma once
 
 #include <string>
@@ -29,9 +29,14 @@ struct OurUser {
 };
 
 struct Settings {
-  WebhookAddress webhooks;
-  OurUser identity;
+  WebhookAddress webhooks{};
+  OurUser identity{};
   model::PortRange host_ports = api::kDefaultHostPorts;
+  // With the policies of guard_policy.h.
+  bool guard = true;
+  // What the server calls us, once it was asked: one that guards Listeners against us would stop
+  // all work.
+  std::string known_as{};
 };
 
 struct Wanted {

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "controllers/install/guard_policy.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -39,15 +40,25 @@ kube::ObjectKey key_of(const kube::ResourceType& type, std::string_view name) {
   return {type.plural, std::string(name)};
 }
 
-const kube::ResourceType* const kWatchedTypes[] = {
-    &kube::types::kCustomResourceDefinition, &kube::types::kMutatingWebhookConfiguration,
-    &kube::types::kValidatingWebhookConfiguration, &kube::types::kPriorityLevelConfiguration,
-    &kube::types::kFlowSchema};
+const kube::ResourceType* const kWatchedTypes[] = {&kube::types::kCustomResourceDefinition,
+                                                   &kube::types::kMutatingWebhookConfiguration,
+                                                   &kube::types::kValidatingWebhookConfiguration,
+                                                   &kube::types::kPriorityLevelConfiguration,
+                                                   &kube::types::kFlowSchema,
+                                                   &kGuardPolicy,
+                                                   &kGuardPolicyBinding};
+
+const kube::ResourceType kWhoAmI{"authentication.k8s.io", "v1", "selfsubjectreviews",
+                                 "SelfSubjectReview", false};
 
 }  // namespace
 
 struct Installer::Watched {
-  std::vector<std::unique_ptr<kube::Informer<Presence>>> informers;
+  struct One {
+    const kube::ResourceType* type;
+    std::unique_ptr<kube::Informer<Presence>> informer;
+  };
+  std::vector<One> all;
 };
 
 Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
@@ -75,16 +86,23 @@ Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
       if (change.after->meta.name == marked_crd())
         heed(parse_removal(kube::get(change.after->meta.annotations, kRemovalAnnotation)));
     });
-    watched_->informers.push_back(std::move(informer));
+    watched_->all.push_back({type, std::move(informer)});
   }
 }
 
 Installer::~Installer() = default;
 
 void Installer::add_to(kube::Manager& manager) {
-  for (const auto& informer : watched_->informers) manager.add(informer->core());
+  for (const auto& [type, informer] : watched_->all)
+    if (!is_guard(*type)) manager.add(informer->core());
   manager.add(controller_);
   controller_.at_start([this] { refresh(); });  // also what is not there
+}
+
+void Installer::add_guard_to(kube::Manager& manager) {
+  if (!settings_.guard) return;
+  for (const auto& [type, informer] : watched_->all)
+    if (is_guard(*type)) manager.add(informer->core());
 }
 
 Settings Installer::settings_now() const {
@@ -119,12 +137,39 @@ Result<> Installer::check_wanted(const Context& context) {
 }
 
 Result<> Installer::install(const Context& context) {
+  if (settings_.guard) {
+    if (Result<> prepared = prepare_guard(context); !prepared) return prepared;
+  }
   for (const Wanted& wanted : wanted_objects(settings_, "")) {
     if (Result<> done = ensure(context, wanted); !done) return done;
     if (wanted.type == kube::types::kCustomResourceDefinition) {
       if (Result<> served = wait_established(context, wanted.name()); !served) return served;
     }
   }
+  return {};
+}
+
+Result<> Installer::prepare_guard(const Context& context) {
+  for (const kube::ResourceType* type : {&kGuardPolicy, &kGuardPolicyBinding}) {
+    const Result<kube::ListPage> any = client_.list(context, *type, {.limit = 1});
+    if (any) continue;
+    const Code code = any.error().code;
+    // A list is not found when its kind is not.
+    if (code != Code::unsupported && code != Code::not_found && code != Code::forbidden)
+      return fail(any.error());
+    settings_.guard = false;
+    log_info("what people write of our Listeners is not guarded",
+             {{"object", type->kind}, {"error", any.error().to_string()}});
+    return {};
+  }
+  const wire::Object question{{"apiVersion", kWhoAmI.api_version()}, {"kind", kWhoAmI.kind}};
+  const Result<wire::Value> answer = client_.create(context, kWhoAmI, question);
+  if (!answer) return {};
+  settings_.known_as = wire::string_at(*answer, "/status/userInfo/username");
+  const std::string configured = user_name(settings_.identity);
+  if (settings_.known_as == configured) return {};
+  log_warn("the API server knows us by another name than --user and --service-account say",
+           {{"user", settings_.known_as}, {"configured", configured}});
   return {};
 }
 

@@ -37,6 +37,8 @@ class Installer {
 
   // Caches and the controller that watch over it from then on.
   void add_to(kube::Manager& manager);
+  // After `install`, which finds out whether the server knows the guard's kinds.
+  void add_guard_to(kube::Manager& manager);
   // Look at everything again: the bundle or the path has changed.
   void refresh();
 
@@ -52,6 +54,8 @@ class Installer {
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
   void heed(Removal removal);
+  // Goes on without it where there is no such kind, or no right to it.
+  Result<> prepare_guard(const Context& context);
   Result<> wait_established(const Context& context, const std::string& crd);
 
   kube::Client& client_;

@@ -20,7 +20,7 @@ void wait_for_stop(const Context& context) {
 
 Result<> Manager::run(const Context& context) {
   std::stop_source caches_end;  // later than the stop: draining controllers still read them
-  for (InformerCore* cache : caches_) cache->start(caches_end.get_token());
+  for (InformerCore* cache : caches()) cache->start(caches_end.get_token());
   Result<> outcome = sync_caches(context);
   if (outcome) {
     start_controllers(false);
@@ -37,7 +37,7 @@ Result<> Manager::run(const Context& context) {
   stop_controllers(context.tasks, false, options_.drain);
   release_lease(context);
   caches_end.request_stop();
-  for (InformerCore* cache : caches_) cache->stop();  // their handlers reach into the controllers
+  for (InformerCore* cache : caches()) cache->stop();  // their handlers reach into the controllers
   if (!outcome && outcome.error().code == Code::stopped) return {};
   return outcome;
 }
@@ -51,14 +51,14 @@ void Manager::release_lease(const Context& context) {
 }
 
 std::string Manager::missing_cache() const {
-  for (InformerCore* cache : caches_)
+  for (InformerCore* cache : caches())
     if (!cache->progress().synced()) return cache->type().plural;
   return "";
 }
 
 // For as long as it takes: a process that ends would only begin anew, and ask for more.
 Result<> Manager::sync_caches(const Context& context) {
-  for (InformerCore* cache : caches_) {
+  for (InformerCore* cache : caches()) {
     for (;;) {
       const Result<> synced = cache->wait_synced(context.within(options_.sync_report));
       if (synced) break;
@@ -116,7 +116,7 @@ Result<> Manager::lead_while_held(const Context& context) {
 }
 
 Result<> Manager::take_over(const Context& context) {
-  for (InformerCore* cache : caches_) {
+  for (InformerCore* cache : caches()) {
     if (Result<> listed = cache->relist_at_latest(context); !listed) {
       return fail(error_of(listed.error().code, "no quorum list")
                       .about(cache->type().plural)

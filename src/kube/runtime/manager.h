@@ -28,7 +28,11 @@ class Manager {
  public:
   explicit Manager(ManagerOptions options = {}) : options_(options) {}
 
-  void add(InformerCore& cache) { caches_.push_back(&cache); }
+  // Before `run`; health may be asked meanwhile.
+  void add(InformerCore& cache) {
+    const MutexLock lock(mu_);
+    caches_.push_back(&cache);
+  }
   void add(Controller& controller) { controllers_.push_back(&controller); }
   // Without an elector the process leads from the start.
   void lead_with(LeaderElector& elector) { elector_ = &elector; }
@@ -60,8 +64,14 @@ class Manager {
   void stop_controllers(Tasks& tasks, bool that_need_leadership, Duration drain);
   void release_lease(const Context& context);
 
+  std::vector<InformerCore*> caches() const {
+    const MutexLock lock(mu_);
+    return caches_;
+  }
+
   const ManagerOptions options_;
-  std::vector<InformerCore*> caches_;
+  mutable Mutex mu_;
+  std::vector<InformerCore*> caches_ GUARDED_BY(mu_);
   std::vector<Controller*> controllers_;
   std::vector<std::function<Result<>(const Context&)>> on_lead_;
   std::vector<std::function<void(const Context&)>> on_deposed_;
