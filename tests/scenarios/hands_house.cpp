@@ -407,9 +407,9 @@ std::shared_ptr<const bool> start_hand(HandsHouse& house, const world::Person& p
       person.name, [&house, person, random, count](std::stop_token stop) mutable {
         Random mine = random.fork();
         Hand hand(house.world(), house.trust(), house.diary(), person, random);
-        const std::uint64_t moves = 8 + mine.below(20);
+        const std::uint64_t moves = 12 + mine.below(24);
         for (std::uint64_t i = 0; i < moves; ++i) {
-          if (!house.world().cluster().pause(up_to(mine, seconds{8}), stop)) return;
+          if (!house.world().cluster().pause(up_to(mine, seconds{6}), stop)) return;
           hand.act();
           if (count) ++count->moves;
         }
