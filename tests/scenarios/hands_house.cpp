@@ -317,8 +317,9 @@ Result<> HandsHouse::open() {
             };
             if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
             const std::string pods = path_in(kCalm, "pods");
-            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
-            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
+            std::string refusal;
+            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), refusal);
+            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), refusal);
             (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"),
                          complaint);
             if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
