@@ -81,15 +81,25 @@ std::string Diary::recent() const {
 }
 
 Hand::Hand(world::World& world, TrustBook& trust, Diary& diary, world::Person person, Random random)
-    : world_(world), trust_(trust), diary_(diary), person_(std::move(person)), random_(random) {}
+    : world_(world),
+      trust_(trust),
+      diary_(diary),
+      person_(std::move(person)),
+      random_(random),
+      moves_(moves_of(person_.role)) {
+  // Most people have a habit: few moves made often meet each other more than many made once.
+  if (!only_moves().empty() || random_.chance(0.2)) return;
+  std::erase_if(moves_, [this](const HandMove& move) {
+    return move.act != moves_of(person_.role).front().act && random_.chance(0.7);
+  });
+}
 
 void Hand::act() {
-  const std::vector<HandMove> moves = moves_of(person_.role);
   std::uint64_t sum = 0;
-  for (const HandMove& move : moves) sum += static_cast<std::uint64_t>(move.weight);
+  for (const HandMove& move : moves_) sum += static_cast<std::uint64_t>(move.weight);
   if (sum == 0) return;
   std::uint64_t drawn = random_.below(sum);
-  for (const HandMove& move : moves) {
+  for (const HandMove& move : moves_) {
     const auto weight = static_cast<std::uint64_t>(move.weight);
     if (drawn >= weight) {
       drawn -= weight;

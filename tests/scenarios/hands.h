@@ -37,6 +37,13 @@ class Diary {
   std::vector<std::string> lines_;
 };
 
+class Hand;
+struct HandMove {
+  std::string_view name;
+  int weight;
+  void (*act)(Hand& hand);
+};
+
 class Hand {
  public:
   Hand(world::World& world, TrustBook& trust, Diary& diary, world::Person person, Random random);
@@ -76,14 +83,10 @@ class Hand {
   Diary& diary_;
   const world::Person person_;
   Random random_;
+  std::vector<HandMove> moves_;
   std::vector<std::shared_ptr<const sim::kube::Backup>> backups_;
 };
 
-struct HandMove {
-  std::string_view name;
-  int weight;
-  void (*act)(Hand& hand);
-};
 std::span<const HandMove> tenant_moves();
 // Beside those of tenants, in all namespaces but the one that nobody touches.
 std::span<const HandMove> operator_moves();

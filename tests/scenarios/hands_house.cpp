@@ -317,8 +317,9 @@ Result<> HandsHouse::open() {
             };
             if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
             const std::string pods = path_in(kCalm, "pods");
-            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
-            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
+            std::string refusal;
+            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), refusal);
+            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), refusal);
             (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"),
                          complaint);
             if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
@@ -407,9 +408,9 @@ std::shared_ptr<const bool> start_hand(HandsHouse& house, const world::Person& p
       person.name, [&house, person, random, count](std::stop_token stop) mutable {
         Random mine = random.fork();
         Hand hand(house.world(), house.trust(), house.diary(), person, random);
-        const std::uint64_t moves = 8 + mine.below(20);
+        const std::uint64_t moves = 12 + mine.below(24);
         for (std::uint64_t i = 0; i < moves; ++i) {
-          if (!house.world().cluster().pause(up_to(mine, seconds{8}), stop)) return;
+          if (!house.world().cluster().pause(up_to(mine, seconds{6}), stop)) return;
           hand.act();
           if (count) ++count->moves;
         }
