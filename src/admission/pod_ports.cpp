@@ -136,20 +136,13 @@ const api::PortPoolItemStatus* item_of(const api::PortPool& pool, const std::str
   return it == pool.status.pool_items.end() ? nullptr : &*it;
 }
 
-bool has_addresses(const api::PortPoolItemStatus& item) {
-  return !item.pool_item_load_balancers.empty() &&
-         std::ranges::all_of(item.pool_item_load_balancers, [](const auto& lb) {
-           return !lb.ips.empty() || !lb.dns_name.empty();
-         });
-}
-
 // An item that will have its ports, or its address, soon. One that takes longer has a problem.
 bool is_filling(const api::PortPool& pool, const std::string& item, WallTime now) {
   if (now - pool.meta.created > kYoungPool) return false;
   if (pool.status.pool_items.size() < pool.spec.pool_items.size()) return true;
   return std::ranges::any_of(pool.status.pool_items, [&](const api::PortPoolItemStatus& one) {
     const bool fits = item.empty() || one.item_name == item;
-    return fits && (one.status != api::kReady || !has_addresses(one));
+    return fits && (one.status != api::kReady || !api::has_addresses(one));
   });
 }
 
@@ -247,7 +240,7 @@ bool PodPorts::has_room(const PortWishes& wishes) const {
     const auto slot = claimer_.look(wish.slot);
     const auto pool = pools_.get(wish.slot.pool);
     const api::PortPoolItemStatus* const item = slot && pool ? item_of(*pool, slot->item) : nullptr;
-    return item && has_addresses(*item);
+    return item && api::has_addresses(*item);
   });
 }
 
@@ -300,7 +293,7 @@ Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
     const PortWish& wish = wishes.ports[i];
     const auto pool = pools_.get(wish.slot.pool);
     const api::PortPoolItemStatus* const item = pool ? item_of(*pool, slots[i].item) : nullptr;
-    if (!item || !has_addresses(*item)) {
+    if (!item || !api::has_addresses(*item)) {
       return fail(
           error_of(Code::exhausted, "the addresses of item {} are not known yet", slots[i].item)
               .about("PortPool " + wish.slot.pool.to_string())

@@ -1,5 +1,7 @@
 #include "api/port_pool.h"
 
+#include <algorithm>
+
 namespace berth::api {
 
 template <>
@@ -112,6 +114,13 @@ void normalise(PortPoolSpec& spec) {
       item.load_balancer_id_alias.clear();
     }
   }
+}
+
+bool has_addresses(const PortPoolItemStatus& item) {
+  return !item.pool_item_load_balancers.empty() &&
+         std::ranges::all_of(item.pool_item_load_balancers, [](const LoadBalancerBrief& lb) {
+           return !lb.ips.empty() || !lb.dns_name.empty();
+         });
 }
 
 }  // namespace berth::api

@@ -104,4 +104,7 @@ Result<> validate_update(const PortPool& before, const PortPool& after,
 // sentence for each, with object and field.
 std::vector<std::string> warnings_about(const PortPool& pool);
 
+// Each of the item's load balancers has an address that can be told.
+bool has_addresses(const PortPoolItemStatus& item);
+
 }  // namespace berth::api

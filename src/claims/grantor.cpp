@@ -155,14 +155,13 @@ Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& l
 
 Result<> Grantor::swap(const Context& context, const api::LoadBalancer& object,
                        const std::vector<ledger::Grant>& grants) {
-  // Missing and null are the same to the server's test; the list is left out when it is empty.
-  const Value before =
-      object.spec.grants.empty() ? Value(nullptr) : Value(encode(grants_of(object)));
+  // The version, not the list: people write the same list in other words (`grants: []`).
   const Array patch{
       Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
-      Object{{"op", "test"}, {"path", "/spec/grants"}, {"value", before}},
-      grants.empty() ? Object{{"op", "remove"}, {"path", "/spec/grants"}}
-                     : Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
+      Object{{"op", "test"},
+             {"path", "/metadata/resourceVersion"},
+             {"value", std::to_string(object.meta.resource_version)}},
+      Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
   Result<Value> written = client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
                                         kube::PatchType::json, patch);
   if (!written) return pass(written);

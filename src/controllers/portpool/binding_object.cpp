@@ -83,7 +83,8 @@ void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& p
                                         &api::PortPoolItemStatus::item_name);
     if (item == pool->status.pool_items.end()) continue;
     entry.external = item->external;
-    if (!item->pool_item_load_balancers.empty())
+    // A load balancer whose object was lost has no address until it is described again.
+    if (api::has_addresses(*item))
       entry.pool_item_load_balancers = item->pool_item_load_balancers;
   }
 }

@@ -12,6 +12,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "kube/cache/informer.h"
 #include "kube/runtime/controller.h"
 #include "kube/runtime/leader_election.h"
