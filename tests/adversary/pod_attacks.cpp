@@ -121,7 +121,7 @@ std::string ten_years(Scene& scene) {
       "87600h";
   const Result<Value> made = tenant.create(pods(), pod);
   scene.ends_here();
-  if (!made) return refused(made, Code::forbidden, "keep");
+  if (!made) return refused(made, made.error().code, "keep");
   if (auto why = tenant.wait_for_room("keeper"); !why.empty()) return why;
   for (const auto& [name, claim] : claims_in(scene.cluster(), tenant.ns()))
     if (claim.keep > kLongKeep) return "its port would be kept for ten years";

@@ -119,7 +119,9 @@ std::string let_inherit(Scene& scene, const PoolItem& item) {
     const auto served = std::ranges::count_if(all, [](const Room& room) {
       return room.name.starts_with("heir-") && room.told == api::kReady;
     });
-    return status.find("granted to") != std::string::npos || served > 0;
+    const bool told = status.find("are granted to") != std::string::npos ||
+                      status.find("are held by") != std::string::npos;
+    return told || served > 0;
   });
   if (!why.empty()) return why;
   if (why = scene.fence(); !why.empty()) return why;
