@@ -1,10 +1,22 @@
 #include "controllers/portpool/grant_plan.h"
 
+#include <algorithm>
 #include <map>
 
 #include "claims/grantor.h"
 
 namespace berth::controllers::portpool {
+namespace {
+
+// Its Listeners are there: somebody took its grant away.
+bool lives_in(const ledger::Grant& wanted, const std::vector<ledger::Holding>& held) {
+  return std::ranges::any_of(held, [&](const ledger::Holding& holding) {
+    return holding.owner.uid == wanted.owner.uid && holding.protocol == wanted.protocol &&
+           holding.ports.overlaps(wanted.ports);
+  });
+}
+
+}  // namespace
 
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
                       const BalancerOf& balancer_of, const HoldingsOf& holdings_of,
@@ -27,8 +39,10 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
     if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant, held);
         !next)
       return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
-    // Of two that come at one moment the older has it.
-    if (const auto other = older_contender(pool, one, pools, defaults)) {
+    // Of two that come at one moment the older has it; of one that was there, nobody takes it.
+    const auto other =
+        lives_in(one.grant, held) ? nullptr : older_contender(pool, one, pools, defaults);
+    if (other) {
       return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
                                        model::to_string(one.grant.protocol), one.grant.ports.first,
                                        one.grant.ports.last, model::to_string(one.lb),
