@@ -84,8 +84,7 @@ void refresh_entries(std::vector<api::PortBindingItem>& entries, const PoolOf& p
     if (item == pool->status.pool_items.end()) continue;
     entry.external = item->external;
     // A load balancer whose object was lost has no address until it is described again.
-    if (api::has_addresses(*item))
-      entry.pool_item_load_balancers = item->pool_item_load_balancers;
+    if (api::has_addresses(*item)) entry.pool_item_load_balancers = item->pool_item_load_balancers;
   }
 }
 

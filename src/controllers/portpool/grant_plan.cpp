@@ -16,7 +16,55 @@ bool lives_in(const ledger::Grant& wanted, const std::vector<ledger::Holding>& h
   });
 }
 
+bool share_address(const api::LoadBalancer& a, const api::LoadBalancer& b) {
+  return std::ranges::any_of(a.status.vips, [&](const std::string& vip) {
+    return std::ranges::find(b.status.vips, vip) != b.status.vips.end();
+  });
+}
+
+std::string spelling_of(const api::LoadBalancer& object) {
+  return object.spec.region.empty() ? object.spec.load_balancer_id
+                                    : object.spec.region + ":" + object.spec.load_balancer_id;
+}
+
+// What somebody else was granted of these ports, before our own grant was written.
+const api::Grant* earlier_grant(const api::LoadBalancer& object, const ledger::Grant& wanted,
+                                const std::string& own_since) {
+  for (const api::Grant& grant : object.spec.grants) {
+    if (grant.protocol == model::to_string(wanted.protocol) &&
+        grant.start_port <= wanted.ports.last && wanted.ports.first <= grant.end_port &&
+        (own_since.empty() || grant.since < own_since))
+      return &grant;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::string same_address(const WantedGrant& wanted,
+                         const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) {
+  const auto own = std::ranges::find(balancers, model::object_name(wanted.lb),
+                                     [](const auto& object) { return object->meta.name; });
+  if (own == balancers.end()) return "";
+  std::string since;
+  for (const api::Grant& grant : (*own)->spec.grants)
+    if (grant.owner_uid == wanted.grant.owner.uid && grant.item == wanted.grant.item)
+      since = grant.since;
+  for (const auto& other : balancers) {
+    if (other == *own || other->spec.provider != (*own)->spec.provider ||
+        other->spec.load_balancer_id != wanted.lb.id || !share_address(**own, *other))
+      continue;
+    const api::Grant* const grant = earlier_grant(*other, wanted.grant, since);
+    if (!grant) continue;
+    return fmt::format(
+        "load balancers {} and {} have one address, {}, where {} ports {}-{} are granted to {} "
+        "{}/{}: write the same text for both",
+        spelling_of(**own), spelling_of(*other), (*own)->status.vips.front(), grant->protocol,
+        grant->start_port, grant->end_port, grant->owner_kind, grant->owner_namespace,
+        grant->owner_name);
+  }
+  return "";
+}
 
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
                       const BalancerOf& balancer_of, const HoldingsOf& holdings_of,

@@ -29,4 +29,10 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
                       const std::vector<std::shared_ptr<const api::PortPool>>& pools,
                       const model::LoadBalancerDefaults& defaults);
 
+// Two texts may mean one load balancer: `lb-1`, and `ap-y:lb-1` under another default region. They
+// have an object each, and one address. Whoever was granted the ports later is told so; empty when
+// there is no such other.
+std::string same_address(const WantedGrant& wanted,
+                         const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers);
+
 }  // namespace berth::controllers::portpool

@@ -119,5 +119,39 @@ TEST_F(GrantPlanTest, AnOlderPoolGoesFirstOnEveryLoadBalancer) {
   EXPECT_THAT(plan().refused->to_string(), HasSubstr("TCP ports 30005-30006 are granted to"));
 }
 
+// `lb-1` with one default region, and `ap-y:lb-1` with another.
+TEST(SameAddress, IsNamedWithBothSpellings) {
+  const auto balancer = [](std::string region, std::string owner, std::string since) {
+    const model::LoadBalancerRef ref{model::Provider::edge, region, "lb-1"};
+    auto object = std::make_shared<api::LoadBalancer>();
+    object->meta.name = model::object_name(ref);
+    object->spec = {.provider = "edge", .region = region, .load_balancer_id = "lb-1"};
+    object->spec.grants = {{.protocol = "TCP",
+                            .start_port = 30000,
+                            .end_port = 30009,
+                            .owner_kind = "PortPool",
+                            .owner_namespace = "games",
+                            .owner_name = owner,
+                            .owner_uid = "uid-of-" + owner,
+                            .item = "item1",
+                            .since = std::move(since)}};
+    object->status.vips = {"192.0.2.1"};
+    return object;
+  };
+  const auto first = balancer("", "first", "2026-01-01T00:00:00.000000Z");
+  const auto second = balancer("ap-y", "second", "2026-01-02T00:00:00.000000Z");
+  const auto wanted_of = [](const api::LoadBalancer& object, const std::string& uid) {
+    return WantedGrant{.lb = {model::Provider::edge, object.spec.region, "lb-1"},
+                       .grant = {.ports = {30000, 30009}, .owner = {.uid = uid}, .item = "item1"}};
+  };
+  EXPECT_EQ(same_address(wanted_of(*second, "uid-of-second"), {first, second}),
+            "load balancers ap-y:lb-1 and lb-1 have one address, 192.0.2.1, where TCP ports "
+            "30000-30009 are granted to PortPool games/first: write the same text for both");
+  EXPECT_EQ(same_address(wanted_of(*first, "uid-of-first"), {first, second}), "")
+      << "who was there first is not disturbed";
+  second->status.vips = {"192.0.2.2"};
+  EXPECT_EQ(same_address(wanted_of(*second, "uid-of-second"), {first, second}), "");
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -169,6 +169,10 @@ Result<ItemReport> PoolController::ensure_grants(const Context& context, const a
     }
     return refused(pool, granted.error());
   }
+  for (const WantedGrant& one : *wanted) {
+    std::string twin = same_address(one, caches_.balancers.all());
+    if (!twin.empty()) return ItemReport{.problem = std::move(twin)};
+  }
   return ItemReport{};
 }
 

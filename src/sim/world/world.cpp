@@ -150,6 +150,11 @@ void World::replace(sim::Process& dead) {
   start_replica(index);
 }
 
+void World::crash_all() {
+  for (const auto& replica : replicas_)
+    if (replica) kernel().crash(replica->process());
+}
+
 void World::restart(std::size_t index) {
   if (!replicas_[index] || !replicas_[index]->process().alive()) return;  // being replaced already
   // Taken out first: if it crashes while it stops, nobody else replaces it.

@@ -55,6 +55,9 @@ class World final : public sim::kube::WebhookCaller {
   // a task of the world, or from outside.
   void restart(std::size_t index);
 
+  // All replicas die in this moment, and are back after the delay.
+  void crash_all();
+
   // Everything, or one resource, is as it was when the backup was made; nodes look around then.
   void restore(const sim::kube::Backup& backup, std::string_view resource = {});
 
