@@ -156,12 +156,11 @@ Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& l
 Result<> Grantor::swap(const Context& context, const api::LoadBalancer& object,
                        const std::vector<ledger::Grant>& grants) {
   // The version, not the list: people write the same list in other words (`grants: []`).
-  const Array patch{
-      Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
-      Object{{"op", "test"},
-             {"path", "/metadata/resourceVersion"},
-             {"value", std::to_string(object.meta.resource_version)}},
-      Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
+  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
+                    Object{{"op", "test"},
+                           {"path", "/metadata/resourceVersion"},
+                           {"value", std::to_string(object.meta.resource_version)}},
+                    Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
   Result<Value> written = client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
                                         kube::PatchType::json, patch);
   if (!written) return pass(written);

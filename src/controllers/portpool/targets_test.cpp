@@ -1,6 +1,10 @@
 #include "controllers/portpool/targets.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "controllers/portpool/pod_index.h"
+#include "controllers/portpool/test_support.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -39,6 +43,27 @@ TEST(HostPortTargets, AProtocolWithoutAHostPortLeadsNowhere) {
 TEST(HostPortTargets, OnTheNodesNetworkOneDeclarationIsEnough) {
   const kube::Pod pod = pod_with({{.protocol = kTcp, .port = 8000, .host_port = 8000}});
   EXPECT_EQ(target(pod, "UDP"), "192.0.2.1:8000");
+}
+
+// What the process can reach must not become what anybody who writes a Listener can reach.
+TEST(CheckedTargets, AreAddressesOfWhoWasToldOfThePort) {
+  kube::Store<kube::Pod> pods;
+  add_pod_indexes(pods, {});
+  kube::Pod pod = *testing::Room().pod;
+  pod.host_ip = decltype(pod.host_ip)("192.0.2.1");
+  pod.meta.resource_version = 1;
+  pods.put(pod);
+  const auto checked = [&](const std::string& ip, model::Port port = 30000) {
+    const Result<> result = check_targets(
+        claims::testing::leading_to(claims::testing::lock_at({.ports = {port, port}}), ip), pods);
+    return result ? std::string() : result.error().to_string();
+  };
+  EXPECT_EQ(checked("10.0.0.1"), "");
+  EXPECT_EQ(checked("192.0.2.1"), "") << "its node, for host ports";
+  EXPECT_THAT(checked("169.254.169.254"), ::testing::HasSubstr("169.254.169.254 is no address"));
+  EXPECT_THAT(checked("10.0.0.1", 30001), ::testing::HasSubstr("told of this port"))
+      << "a Pod that was told of another port";
+  EXPECT_TRUE(check_targets(claims::testing::lock_at({}), pods));
 }
 
 }  // namespace

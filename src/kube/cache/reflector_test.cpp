@@ -315,6 +315,7 @@ TEST_F(ReflectorTest, AnObjectThatDoesNotDecodeIsReportedAndNothingElseSuffers) 
   EXPECT_EQ(informer.store().get("games", "bad")->meta.resource_version, 4u);
   EXPECT_THAT(logged, HasSubstr("games/bad"));
   EXPECT_EQ(metric("reflector_undecodable_objects_total"), 1);
+  EXPECT_EQ(informer.undecodable(), 1u);
 
   server.push({.chunks = {pod_list(20, {pod("a", 12), broken})}});
   server.push({.end = End::open});
@@ -322,6 +323,10 @@ TEST_F(ReflectorTest, AnObjectThatDoesNotDecodeIsReportedAndNothingElseSuffers) 
   run_until_opened(4);
   EXPECT_THAT(names(), UnorderedElementsAre("a", "bad")) << "the last good version stays";
   EXPECT_EQ(metric("reflector_undecodable_objects_total"), 2);
+  EXPECT_EQ(informer.undecodable(), 1u) << "counted once";
+  server.feed(event("MODIFIED", pod("bad", 21)));
+  run_until([&] { return informer.store().seen() == 21; });
+  EXPECT_EQ(informer.undecodable(), 0u) << "it can be read again";
 }
 
 TEST_F(ReflectorTest, AnEventOfAnotherKindIsIgnored) {
