@@ -96,9 +96,12 @@ Result<> OutageHouse::start_server() {
 }
 
 Result<> OutageHouse::start_controller() {
-  auto edge = edge::EdgeDriver::start({.addresses = [](const model::LoadBalancerRef& lb) {
-    return Result<std::vector<std::string>>({own_address(lb.id)});
-  }});
+  auto edge =
+      edge::EdgeDriver::start({.addresses =
+                                   [](const model::LoadBalancerRef& lb) {
+                                     return Result<std::vector<std::string>>({own_address(lb.id)});
+                                   },
+                               .loopback_targets = true});
   if (!edge) return pass(edge);
   edge_ = std::move(*edge);
   config_.identity = "outage";

@@ -82,7 +82,6 @@ TEST_F(Refusals, OfPoolsSayWhatIsWrongAndLeaveNothingBehind) {
       {item("loadBalancerIDs: ['lb-1,lb-2']" + ports), {object, "blanks or separators"}},
       {item("loadBalancerIDs: [lb-9, 'edge:lb-9']" + ports),
        {object, "'edge:lb-9' is named twice"}},
-      {"{poolItems: []}", {"spec.poolItems", "at least 1 items"}},
       {"{}", {"spec.poolItems", "Required"}},
       {"{poolItems: [{itemName: a, loadBalancerIDs: [lb-9], startPort: 1, endPort: 9}, "
        "{itemName: a, loadBalancerIDs: [lb-8], startPort: 1, endPort: 9}]}",
