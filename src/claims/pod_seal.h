@@ -33,7 +33,6 @@ std::string seal_ports(const crypto::KeyRing& ring, const GivenPorts& given,
 struct PortsProof {
   crypto::SealVerdict verdict = crypto::SealVerdict::absent;
   std::string request{};  // of a good one
-  bool current = false;   // by the key that seals now
 };
 PortsProof judge_ports(const crypto::KeyRing& ring, const GivenPorts& given,
                        std::string_view annotation);

@@ -121,6 +121,18 @@ TEST_F(TamperingTest, AFreePortWhoseAnnotationIsTakenOffCanBeHadAgain) {
   settle();
 }
 
+// People, and other programs, write members that we leave out: the same spec in other words.
+TEST_F(TamperingTest, AZeroThatSomebodyWroteHoldsNothingUp) {
+  settle();
+  house_.book().look_away(true);
+  for (std::size_t i = 0; i < kRoomPorts; ++i)
+    ASSERT_TRUE(house_.cluster().ask("PATCH", kListeners + fmt::format("demo-tcp-{}", 30000 + i),
+                                     Object{{"spec", Object{{"endPort", 0}}}}));
+  house_.book().look_away(false);
+  make_room("room-0", kind_of(0));
+  EXPECT_EQ(annotation(kPods + "/room-0", api::kBindStatusAnnotation), "Ready");
+}
+
 // The annotation that asks is not among what was copied, so nobody asks us.
 TEST_F(TamperingTest, ACopyOfAPodGetsNotThePortOfTheFirst) {
   make_room("room-0", kind_of(0));
