@@ -161,13 +161,16 @@ bool remove(World& world, const std::string& path) {
   return false;
 }
 
-bool create(World& world, const std::string& path, const Object& object, std::string& refusal) {
+// What goes wrong on the way is no complaint: only that it never worked.
+bool create(World& world, const std::string& path, const Object& object, std::string& complaint) {
+  std::string refusal;
   for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
     const auto made = world.cluster().ask("POST", path, object);
     if (made || made.error().code == Code::already_exists) return true;
     refusal = made.error().to_string();
     (void)world.cluster().pause(kRetry, {});
   }
+  complaint = refusal;
   return false;
 }
 
@@ -317,9 +320,8 @@ Result<> HandsHouse::open() {
             };
             if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
             const std::string pods = path_in(kCalm, "pods");
-            std::string refusal;
-            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), refusal);
-            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), refusal);
+            (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
+            (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
             (void)create(*world, pods, room(kCalm, "calm-2", "quiet/one TCP 8000", "40s"),
                          complaint);
             if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
