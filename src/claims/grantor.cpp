@@ -56,10 +56,12 @@ std::vector<ledger::Holding> Grantor::holdings(std::string_view balancer,
   return holdings_on(listeners_, balancer, sealer_, grants);
 }
 
-std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb) const {
+std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb,
+                                               std::string_view but_of) const {
   const std::string name = model::object_name(lb);
   const auto object = balancers_.get({"", name});
-  return holdings(name, object ? grants_of(*object) : std::vector<ledger::Grant>{});
+  return holdings_on(listeners_, name, sealer_,
+                     object ? grants_of(*object) : std::vector<ledger::Grant>{}, but_of);
 }
 
 Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,

@@ -29,8 +29,9 @@ class Grantor {
           const Sealer& sealer)
       : client_(client), balancers_(balancers), listeners_(listeners), sealer_(sealer) {}
 
-  // What Listeners hold on a load balancer.
-  std::vector<ledger::Holding> holdings(const model::LoadBalancerRef& lb) const;
+  // What Listeners hold on a load balancer; those of an owner can be left out.
+  std::vector<ledger::Holding> holdings(const model::LoadBalancerRef& lb,
+                                        std::string_view but_of) const;
 
   // `conflict`: somebody else owns some of the ports; the error names them and the load balancer.
   Result<> grant(const Context& context, const model::LoadBalancerRef& lb,

@@ -140,8 +140,15 @@ bool Sealer::is_current(const api::Listener& listener) const {
 
 std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
                                          const Sealer& sealer,
-                                         const std::vector<ledger::Grant>& grants) {
+                                         const std::vector<ledger::Grant>& grants,
+                                         std::string_view but_of) {
   std::vector<ListenerPtr> by_age = listeners.by_index(kBalancerIndex, balancer);
+  if (!but_of.empty()) {
+    std::erase_if(by_age, [&](const ListenerPtr& listener) {
+      const kube::OwnerReference* const owner = listener->meta.controller();
+      return owner && owner->uid == but_of;
+    });
+  }
   std::ranges::sort(by_age, {}, [](const ListenerPtr& listener) {
     return std::tuple(listener->meta.created, std::string_view(listener->meta.uid));
   });

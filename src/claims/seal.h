@@ -83,9 +83,11 @@ class Sealer {
 
 // What Listeners hold on the load balancer of this object, whatever its grants say; the oldest
 // first. Those count that we made, those that cannot be judged, and those without a seal that lie
-// in a grant of their owner: they get theirs.
+// in a grant of their owner: they get theirs. Those of one owner can be left out: a pool that looks
+// whether others are in its way may have a hundred thousand itself.
 std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
                                          const Sealer& sealer,
-                                         const std::vector<ledger::Grant>& grants);
+                                         const std::vector<ledger::Grant>& grants,
+                                         std::string_view but_of = {});
 
 }  // namespace berth::claims

@@ -71,18 +71,18 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
                       const std::vector<std::shared_ptr<const api::PortPool>>& pools,
                       const model::LoadBalancerDefaults& defaults) {
   GrantPlan plan;
-  std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> holdings;
+  std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> others;
   for (const WantedGrant& one : wanted) {
     const auto object = balancer_of(one.lb);
     const auto grants = object ? claims::grants_of(*object) : std::vector<ledger::Grant>{};
-    if (!holdings.contains(one.lb)) holdings[one.lb] = holdings_of(one.lb);
-    const std::vector<ledger::Holding>& held = holdings[one.lb];
     if (ledger::has_grant(grants, one.grant)) {
       // Somebody may have edited what was granted.
-      if (Result<> unheld = ledger::check_unheld(held, one.grant); !unheld)
+      if (!others.contains(one.lb)) others[one.lb] = holdings_of(one.lb, pool.meta.uid);
+      if (Result<> unheld = ledger::check_unheld(others[one.lb], one.grant); !unheld)
         return {.refused = std::move(unheld.error()).about(model::to_string(one.lb))};
       continue;
     }
+    const std::vector<ledger::Holding> held = holdings_of(one.lb, {});
     // Who has ports is said before who wants them: it stays true whichever pool is older.
     if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant, held);
         !next)

@@ -21,8 +21,9 @@ struct GrantPlan {
   std::optional<Error> refused{};  // somebody has some of the ports
 };
 
-// What Listeners hold on a load balancer.
-using HoldingsOf = std::function<std::vector<ledger::Holding>(const model::LoadBalancerRef& lb)>;
+// What Listeners hold on a load balancer, but for those of one owner.
+using HoldingsOf = std::function<std::vector<ledger::Holding>(const model::LoadBalancerRef& lb,
+                                                              std::string_view but_of)>;
 
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
                       const BalancerOf& balancer_of, const HoldingsOf& holdings_of,

@@ -41,7 +41,8 @@ class GrantPlanTest : public ::testing::Test {
           const auto it = balancers_.find(lb.id);
           return it == balancers_.end() ? nullptr : it->second;
         },
-        [this](const model::LoadBalancerRef& lb) { return holdings_[lb.id]; }, pools_, {});
+        [this](const model::LoadBalancerRef& lb, std::string_view) { return holdings_[lb.id]; },
+        pools_, {});
   }
 
   api::PortPool pool_;

@@ -151,7 +151,9 @@ Result<ItemReport> PoolController::ensure_grants(const Context& context, const a
   if (!wanted) return ItemReport{.problem = wanted.error().to_string()};
   const GrantPlan plan = plan_grants(
       pool, *wanted, balancer_of(),
-      [this](const model::LoadBalancerRef& lb) { return grantor_.holdings(lb); },
+      [this](const model::LoadBalancerRef& lb, std::string_view but_of) {
+        return grantor_.holdings(lb, but_of);
+      },
       caches_.pools.all(), defaults_);
   if (!plan.waits_for.empty()) return ItemReport{.problem = plan.waits_for, .refused = true};
   if (plan.refused) return refused(pool, *plan.refused);
