@@ -33,9 +33,9 @@ constexpr const char* kControllers =
 
 const std::string kLease =
     "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
-const std::string kPods = "/api/v1/namespaces/work/pods";
-const std::string kSets = "/apis/apps/v1/namespaces/work/replicasets";
-const std::string kDeployment = "/apis/apps/v1/namespaces/work/deployments/web";
+const std::string kPods = "/api/v1/namespaces/shop/pods";
+const std::string kSets = "/apis/apps/v1/namespaces/shop/replicasets";
+const std::string kDeployment = "/apis/apps/v1/namespaces/shop/deployments/web";
 
 // Bound at birth: nobody schedules here.
 constexpr std::string_view kManifest = R"(
@@ -45,11 +45,11 @@ metadata: { name: node-0 }
 ---
 apiVersion: v1
 kind: Namespace
-metadata: { name: work }
+metadata: { name: shop }
 ---
 apiVersion: apps/v1
 kind: Deployment
-metadata: { name: web, namespace: work }
+metadata: { name: web, namespace: shop }
 spec:
   replicas: 3
   selector: { matchLabels: { app: web } }
@@ -170,22 +170,22 @@ TEST_F(Controllers, StayLeader) {
 TEST_F(Controllers, DoTheirJob) {
   launch_kwok();
   kubectl({"create", "-f", "-"}, kManifest);
-  kubectl({"-n", "work", "rollout", "status", "deployment/web", "--timeout=60s"});
+  kubectl({"-n", "shop", "rollout", "status", "deployment/web", "--timeout=60s"});
   if (HasFatalFailure()) return;
   EXPECT_EQ(wire::int_at(get(kDeployment), "/status/availableReplicas"), 3);
   // Each controller asks with a token of its own account, which the manager made.
   const std::string account = "system:serviceaccount:kube-system:";
   EXPECT_TRUE(asked(account + "deployment-controller", "create replicasets"));
   EXPECT_TRUE(asked(account + "replicaset-controller", "create pods"));
-  kubectl({"-n", "work", "wait", "--for=create", "serviceaccount/default", "--timeout=60s"});
+  kubectl({"-n", "shop", "wait", "--for=create", "serviceaccount/default", "--timeout=60s"});
 
-  kubectl({"-n", "work", "scale", "deployment/web", "--replicas=1"});
+  kubectl({"-n", "shop", "scale", "deployment/web", "--replicas=1"});
   EXPECT_TRUE(becomes(1, kPods));
-  kubectl({"-n", "work", "delete", "deployment", "web", "--wait=false"});
+  kubectl({"-n", "shop", "delete", "deployment", "web", "--wait=false"});
   EXPECT_TRUE(becomes(0, kSets)) << "what nobody owns any more is collected";
   EXPECT_TRUE(becomes(0, kPods));
   // Returns when the namespace is gone, which the manager must let go.
-  kubectl({"delete", "namespace", "work", "--timeout=60s"});
+  kubectl({"delete", "namespace", "shop", "--timeout=60s"});
 }
 
 }  // namespace
