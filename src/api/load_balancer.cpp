@@ -28,6 +28,8 @@ std::span<const Field> fields_of<LoadBalancerSpec>() {
   static constexpr Field f[] = {
       field<&S::provider>("provider", "Who runs it: edge, tencent, aws or gcp.",
                           {.max_len = 32, .required = true}),
+      field<&S::account>("account", "Whose it is, where ids are not unique without it.",
+                         {.max_len = 64}),
       field<&S::region>("region", "Where it stands, if the provider has regions.", {.max_len = 64}),
       field<&S::load_balancer_id>("loadBalancerID", "Its id at the provider.",
                                   {.max_len = 512, .required = true}),

@@ -31,6 +31,7 @@ struct Grant {
 
 struct LoadBalancerSpec {
   std::string provider{};
+  std::string account{};
   std::string region{};
   std::string load_balancer_id{};
   std::vector<Grant> grants{};

@@ -1,5 +1,7 @@
 #include "api/port_binding.h"
 
+#include "api/listener.h"
+
 namespace berth::api {
 
 // In the order in which programs in Pods have always seen them.
@@ -95,6 +97,16 @@ kube::ObjectKey pool_of(const PortBindingItem& item) {
 model::PortRange ports_of(const PortBindingItem& item) {
   const auto first = static_cast<model::Port>(item.start_port);
   return {first, item.end_port > item.start_port ? static_cast<model::Port>(item.end_port) : first};
+}
+
+std::optional<kube::ObjectKey> lock_of(const PortBindingItem& item) {
+  const Result<model::Protocol> protocol = model::parse_protocol(item.protocol);
+  if (!protocol || item.load_balancer_ids.empty()) return std::nullopt;
+  const Result<model::LoadBalancerRef> first =
+      model::parse_load_balancer(item.load_balancer_ids.front(), {});
+  if (!first) return std::nullopt;
+  return kube::ObjectKey{item.pool_namespace,
+                         pool_listener_name(*first, *protocol, ports_of(item))};
 }
 
 std::string public_address(const PortBindingItem& item) {

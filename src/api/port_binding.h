@@ -2,6 +2,7 @@
 // bcs-ingress-controller have it: same name and namespace as the Pod.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,9 @@ const KindInfo& port_binding_kind();
 kube::ObjectKey pool_of(const PortBindingItem& item);
 // The ports on the load balancers: one, or a segment.
 model::PortRange ports_of(const PortBindingItem& item);
+// The Listener that is the lock of its slot: the one on the first load balancer of its item. Names
+// of Listeners have no region, so that defaults do not matter. Nothing for what cannot be read.
+std::optional<kube::ObjectKey> lock_of(const PortBindingItem& item);
 // Where players go: "1.1.1.1:31000", "1.1.1.1,lb.example.com:31000-31004". Of each load balancer
 // its addresses, then its DNS name; IPv6 in brackets.
 std::string public_address(const PortBindingItem& item);

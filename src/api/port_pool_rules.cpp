@@ -90,6 +90,27 @@ std::optional<Breach> check_range(const PortPoolItem& item, const std::string& p
   return std::nullopt;
 }
 
+// What the load balancer's provider cannot do.
+std::optional<Breach> check_provider(const ReadItem& read, const std::string& text,
+                                     const LoadBalancerRef& ref, const std::string& path) {
+  const PortPoolItem& item = *read.item;
+  const model::ProviderTraits& provider = model::traits_of(ref.provider);
+  if (!provider.abilities.has_both_protocols && read.protocols.size() != 1) {
+    return Breach{
+        path + ".protocol",
+        fmt::format("'{}' with an {} load balancer ('{}'), which has one protocol per "
+                    "port: write TCP or UDP",
+                    item.protocol.empty() ? "TCP,UDP" : item.protocol, provider.title, text)};
+  }
+  if (!provider.abilities.has_ranges && item.segment_length > 1) {
+    return Breach{path + ".segmentLength",
+                  fmt::format("{} with an {} load balancer ('{}'), whose listeners have one port "
+                              "each: leave it out",
+                              item.segment_length, provider.title, text)};
+  }
+  return std::nullopt;
+}
+
 std::optional<Breach> check_item(ReadItem& read, const std::string& path,
                                  const LoadBalancerDefaults& defaults) {
   const PortPoolItem& item = *read.item;
@@ -114,13 +135,7 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
       return Breach{here, shared_names(*namesake, *ref) +
                               ": name the second one in a pool of another namespace"};
     }
-    if (ref->provider == model::Provider::aws && read.protocols.size() != 1) {
-      return Breach{path + ".protocol",
-                    fmt::format("'{}' with an AWS load balancer ('{}'), which has one protocol per "
-                                "port: write TCP or UDP",
-                                item.protocol.empty() ? "TCP,UDP" : item.protocol,
-                                item.load_balancer_ids[i])};
-    }
+    if (auto breach = check_provider(read, item.load_balancer_ids[i], *ref, path)) return breach;
     read.load_balancers.push_back(std::move(*ref));
   }
   return std::nullopt;

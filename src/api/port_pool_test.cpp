@@ -77,7 +77,7 @@ TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
   EXPECT_EQ(refusal("[lb-1]", "[\"lb 1\"]"),
             "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs[0]: load balancer 'lb 1' has "
             "blanks or separators in it: write an id (lb-1), region:id (ap-nanjing:lb-1), an ARN, "
-            "or edge:name");
+            "edge:name, or projects/P/regions/R/addresses/NAME");
   EXPECT_EQ(refusal("[lb-1]", "[lb-1, 'edge:lb-1']"),
             "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs[1]: 'edge:lb-1' is named "
             "twice")
@@ -152,6 +152,15 @@ TEST(PortPool, AnAwsLoadBalancerHasOneProtocolPerPort) {
             "PortPool games/rooms: spec.poolItems[1].protocol: 'TCP,UDP' with an AWS load balancer "
             "('" +
                 arn + "'), which has one protocol per port: write TCP or UDP");
+}
+
+TEST(PortPool, AnAwsLoadBalancerHasNoSegments) {
+  const std::string arn =
+      "arn:aws-cn:elasticloadbalancing:cn-north-1:1:loadbalancer/net/rooms/0123456789abcdef";
+  EXPECT_EQ(refusal("[lb-1]", "['" + arn + "'], segmentLength: 2"),
+            "PortPool games/rooms: spec.poolItems[0].segmentLength: 2 with an AWS load balancer "
+            "('" +
+                arn + "'), whose listeners have one port each: leave it out");
 }
 
 TEST(PortPool, TheAliasOfTheSeedIsRead) {

@@ -110,18 +110,17 @@ struct App::Parts {
                   {.registry = &registry}),
         bindings(tasks, client, api::port_binding_projection(), random.fork(),
                  {.registry = &registry}),
-        slots(listeners.store(), pools.store(), config.load_balancers),
+        slots(listeners.store(), pools.store()),
         tokens(random.fork()),
         claimer(client, listeners.store(), slots, random.fork(),
-                {.lowest_first = [this] { return manager.leading(); },
-                 .defaults = config.load_balancers}),
-        leader_claimer(leader_client, listeners.store(), slots, random.fork(),
-                       {.defaults = config.load_balancers}),
+                {.lowest_first = [this] { return manager.leading(); }}),
+        leader_claimer(leader_client, listeners.store(), slots, random.fork(), {}),
         sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
           const auto rings = keys.current();
           return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
         }),
         grantor(leader_client, balancers.store(), listeners.store(), sealer),
+        resolver(balancers.store(), listeners.store(), sealer, config.load_balancers),
         refused(tasks, client, slots, &registry),
         known_namespaces(client, namespaces.store()),
         tenants(listeners.store()),
@@ -182,11 +181,10 @@ struct App::Parts {
         balancer_controller(tasks, leader_client, balancers.store(), listeners.store(),
                             config.load_balancers, driver_of, engine, &registry),
         pool_controller(tasks, leader_client, caches(), leader_claimer, grantor, sealer, courtesy,
-                        events, config.load_balancers, &registry),
+                        resolver, events, config.load_balancers, &registry),
         binding_controller(
             tasks, leader_client, caches(), leader_claimer, sealer, events,
-            {.defaults = config.load_balancers,
-             .quarantine = config.quarantine,
+            {.quarantine = config.quarantine,
              .max_keep = config.max_keep,
              .may_write = [this] { return may_write(); },
              .on_ready = [this](Duration waited) { pool_metrics.pod_became_ready(waited); }},
@@ -206,7 +204,8 @@ struct App::Parts {
                           },
                       .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
-    controllers::portpool::add_pod_indexes(pods.store(), config.load_balancers);
+    claims::add_indexes(balancers.store());
+    controllers::portpool::add_pod_indexes(pods.store());
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
     host_ports.follow(pods.store());
     listener_controller.use(engine);
@@ -378,6 +377,7 @@ struct App::Parts {
   claims::Claimer leader_claimer;  // of controllers
   claims::Sealer sealer;
   claims::Grantor grantor;
+  claims::Resolver resolver;
   admission::RefusedOwners refused;
   admission::Namespaces known_namespaces;
   claims::Tenants tenants;

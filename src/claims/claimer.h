@@ -64,7 +64,6 @@ class Claimer {
     // The lowest free port first. Replicas that all begin there would collide on nearly every
     // claim: only one of them should.
     std::function<bool()> lowest_first = [] { return false; };
-    model::LoadBalancerDefaults defaults{};
   };
 
   // Before the informers start.

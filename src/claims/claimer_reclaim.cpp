@@ -39,31 +39,22 @@ bool waits_for_its_name(const ledger::Claim& claim) {
   return false;
 }
 
-// The locks of the slots that a Pod was told of: on the first load balancer of each item.
-std::vector<kube::ObjectKey> locks_in(const std::vector<api::PortBindingItem>& told,
-                                      const model::LoadBalancerDefaults& defaults) {
+// The locks of the slots that a Pod was told of.
+std::vector<kube::ObjectKey> locks_in(const std::vector<api::PortBindingItem>& told) {
   std::vector<kube::ObjectKey> keys;
-  for (const api::PortBindingItem& item : told) {
-    const Result<model::Protocol> protocol = model::parse_protocol(item.protocol);
-    if (!protocol || item.load_balancer_ids.empty()) continue;
-    const Result<model::LoadBalancerRef> first =
-        model::parse_load_balancer(item.load_balancer_ids.front(), defaults);
-    if (!first) continue;
-    keys.push_back(
-        {item.pool_namespace, api::pool_listener_name(*first, *protocol, api::ports_of(item))});
-  }
+  for (const api::PortBindingItem& item : told)
+    if (auto lock = api::lock_of(item)) keys.push_back(std::move(*lock));
   return keys;
 }
 
 // Whether the Pod lives and was told of one of these slots.
-bool tells_of(const Value& pod, const std::set<kube::ObjectKey>& locks,
-              const model::LoadBalancerDefaults& defaults) {
+bool tells_of(const Value& pod, const std::set<kube::ObjectKey>& locks) {
   const std::string_view phase = wire::string_at(pod, "/status/phase");
   if (phase == "Succeeded" || phase == "Failed") return false;
   const std::string path =
       "/metadata/annotations/" + wire::escape_pointer_step(api::kPoolBindingsAnnotation);
   const auto told = api::decode_pool_bindings(wire::string_at(pod, path));
-  return told && std::ranges::any_of(locks_in(*told, defaults), [&](const kube::ObjectKey& lock) {
+  return told && std::ranges::any_of(locks_in(*told), [&](const kube::ObjectKey& lock) {
            return locks.contains(lock);
          });
 }
@@ -74,7 +65,7 @@ Result<bool> Claimer::is_recent_claim(const Context& context, const ledger::Clai
                                       const std::vector<api::PortBindingItem>& told) {
   // Another replica may have given the answer a moment ago.
   if (store_.by_index(kTokenIndex, claim.token).empty()) {
-    for (const kube::ObjectKey& lock : locks_in(told, options_.defaults))
+    for (const kube::ObjectKey& lock : locks_in(told))
       if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
   }
   const auto locks = store_.by_index(kTokenIndex, claim.token);
@@ -103,8 +94,7 @@ Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
     const Result<api::PortBinding> binding =
         found ? api::decode_port_binding(*found) : Result<api::PortBinding>(api::PortBinding{});
     if (!binding) return fail(binding.error());
-    for (const kube::ObjectKey& lock :
-         locks_in(binding->spec.port_binding_list, options_.defaults)) {
+    for (const kube::ObjectKey& lock : locks_in(binding->spec.port_binding_list)) {
       if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
     }
   }
@@ -227,7 +217,7 @@ Result<bool> Claimer::has_pod_told_of(const Context& context, const ledger::Clai
   std::set<kube::ObjectKey> locks;
   for (const Locks& entry : by_entry)
     for (const ListenerPtr& lock : entry) locks.insert(lock->meta.key());
-  const auto is_told = [&](const Value& pod) { return tells_of(pod, locks, options_.defaults); };
+  const auto is_told = [&](const Value& pod) { return tells_of(pod, locks); };
   if (!claim.pod_name.empty()) {
     const Result<Value> pod = client_.get(context, kube::types::kPod, {claim.ns, claim.pod_name});
     if (!pod && pod.error().code == Code::not_found) return false;

@@ -45,6 +45,16 @@ Array encode(const std::vector<ledger::Grant>& grants) {
 
 }  // namespace
 
+Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object) {
+  const Result<model::Provider> provider = model::parse_provider(object.spec.provider);
+  if (!provider) {
+    return fail(
+        Error(provider.error()).about("LoadBalancer " + object.meta.name).at("spec.provider"));
+  }
+  return model::LoadBalancerRef{*provider, object.spec.region, object.spec.load_balancer_id,
+                                object.spec.account};
+}
+
 std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {
   std::vector<ledger::Grant> out;
   for (const api::Grant& grant : object.spec.grants) out.push_back(from_api(grant));
@@ -142,6 +152,7 @@ Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& l
   if (!grants) grants = ledger::rebuilt(held, wanted.since);  // the next try says why not
   const kube::ResourceType& type = api::load_balancer_kind().type;
   api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
+                             .account = lb.account,
                              .region = lb.region,
                              .load_balancer_id = lb.id};
   for (const ledger::Grant& grant : *grants) spec.grants.push_back(to_api(grant));

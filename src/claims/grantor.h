@@ -21,6 +21,8 @@ namespace berth::claims {
 
 using BalancerStore = kube::Store<api::LoadBalancer>;
 
+// As its spec says.
+Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object);
 std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object);
 
 class Grantor {

@@ -26,9 +26,7 @@ ledger::ItemShape shape_of(const api::PortPoolItem& item, std::size_t load_balan
 
 }  // namespace
 
-SlotIndex::SlotIndex(ListenerStore& listeners, PoolStore& pools,
-                     model::LoadBalancerDefaults defaults)
-    : listeners_(listeners), defaults_(std::move(defaults)) {
+SlotIndex::SlotIndex(ListenerStore& listeners, PoolStore& pools) : listeners_(listeners) {
   listeners.on_change([this](const kube::Change<api::Listener>& change) { on_listener(change); });
   pools.on_change([this](const kube::Change<api::PortPool>& change) { on_pool(change); });
 }
@@ -58,10 +56,10 @@ std::unique_ptr<SlotIndex::Pool> SlotIndex::build(const api::PortPool& pool) con
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     // An item that cannot be read is refused at admission; one that is there all the same gives
     // nothing.
-    Result<std::vector<model::LoadBalancerRef>> refs = api::load_balancers_of(item, defaults_);
+    const auto refs = api::load_balancers_of(item, {});
     if (!refs || refs->empty() || refs->size() > ledger::kMaxItemLoadBalancers) continue;
     shapes.push_back(shape_of(item, refs->size()));
-    out->load_balancers.push_back(std::move(*refs));
+    out->load_balancers.push_back({item.load_balancer_ids, refs->front()});
   }
   const auto policy = pool.spec.allocate_policy == api::kAveragePolicy ? ledger::Policy::average
                                                                        : ledger::Policy::in_order;
@@ -90,20 +88,21 @@ void SlotIndex::on_listener(const kube::Change<api::Listener>& change) {
 
 void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) const {
   const auto protocol = protocol_of(listener);
-  const auto ref = load_balancer_of(listener, defaults_);
+  const auto ref = load_balancer_of(listener, {});
   if (!protocol || !ref) return;
   const auto place =
       pool.slots->find(item_of(listener), *protocol, static_cast<model::Port>(listener.spec.port));
   if (!place) return;
-  const auto& balancers = pool.load_balancers[place->item];
-  const auto it = std::ranges::find(balancers, *ref);
-  if (it == balancers.end()) return;
+  const auto& texts = pool.load_balancers[place->item].texts;
+  const auto it = std::ranges::find_if(
+      texts, [&](const std::string& text) { return model::may_mean(text, *ref); });
+  if (it == texts.end()) return;
   const bool there = present && !listener.meta.deleting;
   pool.slots->set_listener(
-      *place, static_cast<std::uint32_t>(it - balancers.begin()),
+      *place, static_cast<std::uint32_t>(it - texts.begin()),
       {.made = there && !listener.status.listener_id.empty(),
        .empty = there && !listener.status.listener_id.empty() && leads_nowhere(listener)});
-  if (it != balancers.begin()) return;
+  if (it != texts.begin()) return;
   const bool claimable = kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
   pool.slots->set_taken(*place, present && (!claimable || !claim_text(listener).empty()));
 }
@@ -123,7 +122,7 @@ SlotChoice SlotIndex::choice_at(const Pool& pool, const SlotRequest& request,
   for (const model::Protocol protocol : request.protocols) {
     choice.locks.push_back(
         {request.pool.ns,
-         api::pool_listener_name(pool.load_balancers[place.item].front(), protocol, choice.ports)});
+         api::pool_listener_name(pool.load_balancers[place.item].first, protocol, choice.ports)});
   }
   return choice;
 }

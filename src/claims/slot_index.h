@@ -43,7 +43,7 @@ struct ItemUsage {
 
 class SlotIndex {
  public:
-  SlotIndex(ListenerStore& listeners, PoolStore& pools, model::LoadBalancerDefaults defaults);
+  SlotIndex(ListenerStore& listeners, PoolStore& pools);
 
   // `start` spreads replicas: see ledger::SlotTable.
   std::optional<SlotChoice> choose(const SlotRequest& request, std::uint32_t start) const;
@@ -65,10 +65,15 @@ class SlotIndex {
   }
 
  private:
+  // The load balancers of an item. Which ones its texts mean, its Listeners say.
+  struct Balancers {
+    std::vector<std::string> texts;
+    model::LoadBalancerRef first;  // by no defaults: for names, in which no region is
+  };
   struct Pool {
     std::unique_ptr<ledger::SlotTable> slots;
-    std::vector<std::vector<model::LoadBalancerRef>> load_balancers;  // by item
-    std::set<kube::ObjectKey> reserved;                               // locks
+    std::vector<Balancers> load_balancers;  // by item
+    std::set<kube::ObjectKey> reserved;     // locks
   };
 
   void on_listener(const kube::Change<api::Listener>& change);
@@ -82,7 +87,6 @@ class SlotIndex {
   static void add_usage(const kube::ObjectKey& key, const Pool& pool, std::vector<ItemUsage>& out);
 
   ListenerStore& listeners_;
-  const model::LoadBalancerDefaults defaults_;
   std::function<void(const kube::ObjectKey&)> on_room_;
   mutable Mutex mu_;
   std::map<kube::ObjectKey, std::unique_ptr<Pool>> pools_ GUARDED_BY(mu_);

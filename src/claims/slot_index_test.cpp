@@ -90,7 +90,7 @@ class Replica {
  private:
   ListenerStore listeners_;
   PoolStore pools_;
-  SlotIndex index_{listeners_, pools_, {}};
+  SlotIndex index_{listeners_, pools_};
   kube::ResourceVersion version_ = 0;
 };
 

@@ -8,6 +8,7 @@
 
 #include "api/keys.h"
 #include "api/port_pool.h"
+#include "claims/resolver.h"
 #include "claims/seal.h"
 #include "claims/slot.h"
 
@@ -61,6 +62,11 @@ inline api::Listener sealed(api::Listener listener) {
   }
   return listener;
 }
+
+// By no defaults, of an item that stands nowhere yet.
+inline const RefsOf kRefsOf = [](const api::PortPool&, const api::PortPoolItem& item) {
+  return api::load_balancers_of(item, {});
+};
 
 // The load balancer has done what the spec says.
 inline api::Listener applied(api::Listener listener) {

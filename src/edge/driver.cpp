@@ -7,14 +7,6 @@
 namespace berth::edge {
 namespace {
 
-// In memory, a call may be as long as the caller likes; batches keep one call from holding up
-// others.
-constexpr lb::DriverLimits kLimits{.serial_writes = false,
-                                   .outlives_caller = false,
-                                   .create_batch = 1000,
-                                   .remove_batch = 1000,
-                                   .target_batch = 5000};
-
 // Between two looks whether connections are left.
 constexpr Duration kDrainLook = std::chrono::milliseconds{50};
 
@@ -102,7 +94,9 @@ EdgeDriver::EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<
 
 EdgeDriver::~EdgeDriver() = default;
 
-const lb::DriverLimits& EdgeDriver::limits() const { return kLimits; }
+const model::Abilities& EdgeDriver::abilities() const {
+  return model::traits_of(model::Provider::edge).abilities;
+}
 
 // Two processes do not give the same id: one that somebody noted down before a restart must not
 // name another listener afterwards.

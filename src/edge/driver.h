@@ -89,7 +89,7 @@ class EdgeDriver final : public lb::Driver {
   static Result<std::unique_ptr<EdgeDriver>> start(EdgeOptions options = {});
   ~EdgeDriver() override;
 
-  const lb::DriverLimits& limits() const override;
+  const model::Abilities& abilities() const override;
   Result<model::LoadBalancerInfo> describe(const Context& context,
                                            const model::LoadBalancerRef& lb) override;
   Result<std::vector<lb::ObservedListener>> list(const Context& context,

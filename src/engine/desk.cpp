@@ -120,7 +120,7 @@ std::optional<Instant> Desk::look(const Context& context) {
   if (!settling()) in_doubt_.clear();
   if (!listed_) {
     // The first touch: a dead leader's call may still land.
-    if (driver_->limits().outlives_caller) settle_for(office_.options.settle);
+    if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
     if (settling()) note_in_doubt();
     listed_ = true;
     audit_ = true;

@@ -41,7 +41,7 @@ void Desk::run_audit() {
   wishes.reserve(standing.size());
   for (const StandingWish& wish : standing) wishes.push_back(desired(wish.wish));
   const lb::Plan plan =
-      lb::plan(wishes, known_, {driver_->limits(), office_.options.name_prefix, {}});
+      lb::plan(wishes, known_, {driver_->abilities(), office_.options.name_prefix, {}});
 
   const std::vector<bool> astray = astray_in(plan);
   std::size_t drifted = 0;

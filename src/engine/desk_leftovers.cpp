@@ -57,7 +57,7 @@ void Desk::find_leftovers(const Standing& standing) {
 std::vector<std::string> Desk::due_leftovers() const {
   std::vector<std::string> ids;
   for (const auto& [id, since] : leftovers_) {
-    if (ids.size() == driver_->limits().remove_batch) break;
+    if (ids.size() == driver_->abilities().remove_batch) break;
     if (saturating_add(since, office_.options.leftover_grace) <= listed_at_) ids.push_back(id);
   }
   return ids;

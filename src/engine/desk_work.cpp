@@ -67,7 +67,7 @@ lb::Plan Desk::plan_for(const Window& window) {
     for (const OpenWish* wish : open_.all()) visit(wish->wish);
   });
   return lb::plan(wishes, known_,
-                  {driver_->limits(), office_.options.name_prefix,
+                  {driver_->abilities(), office_.options.name_prefix,
                    [&](const lb::KnownListener& listener) { return standing.wants(listener); }});
 }
 
@@ -156,7 +156,7 @@ Round Desk::choose(lb::Plan plan, const Window& window) {
   const bool pressing = std::any_of(
       plan.targets.begin(), plan.targets.end(),
       [&](const lb::TargetStep& step) { return !window[step.wish]->wish.known_id.empty(); });
-  return rounds_.next(plan, driver_->limits(), pressing);
+  return rounds_.next(plan, driver_->abilities(), pressing);
 }
 
 // What waits for room at a full load balancer is told so without a call for each.

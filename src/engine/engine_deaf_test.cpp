@@ -26,7 +26,7 @@ class DeafDriver final : public lb::Driver {
  public:
   DeafDriver(lb::Driver& inner, Deafness& deaf) : inner_(inner), deaf_(deaf) {}
 
-  const lb::DriverLimits& limits() const override { return inner_.limits(); }
+  const model::Abilities& abilities() const override { return inner_.abilities(); }
   Result<model::LoadBalancerInfo> describe(const Context& context,
                                            const LoadBalancerRef& lb) override {
     return inner_.describe(context, lb);

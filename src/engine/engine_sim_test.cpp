@@ -24,7 +24,7 @@ constexpr model::Port kForeignPort = 30009;
 struct WorldOptions {
   CrashPlan crash = sim::NoCrash{};
   Faults faults{};
-  lb::DriverLimits limits{.create_batch = 3, .remove_batch = 2, .target_batch = 4};
+  model::Abilities limits{.create_batch = 3, .remove_batch = 2, .target_batch = 4};
   int changes = 12;
   // What is called done must be true. Not so strictly where calls land after their process died.
   bool strict = true;

@@ -14,7 +14,7 @@ constexpr std::size_t kParallelCalls = 4;
 // A wish whose steps need two calls gets the first of them.
 template <class Step>
 std::vector<std::vector<Step>> independent(std::vector<std::vector<Step>> batches,
-                                           const lb::DriverLimits& limits) {
+                                           const model::Abilities& limits) {
   const std::size_t bound = limits.serial_writes ? 1 : kParallelCalls;
   std::unordered_set<std::size_t> seen;
   std::vector<std::vector<Step>> out;
@@ -57,7 +57,7 @@ Kind next_other(const lb::Plan& plan, Kind last) {
 
 }  // namespace
 
-Round Rounds::next(const lb::Plan& ready, const lb::DriverLimits& limits, bool pressing) {
+Round Rounds::next(const lb::Plan& ready, const model::Abilities& limits, bool pressing) {
   lb::Batches batches = lb::cut(ready, limits);
   const Kind other = next_other(ready, last_other_);
   const bool due = pressing || batches.targets.size() > 1;

@@ -25,7 +25,7 @@ class Rounds {
  public:
   // `pressing`: somebody waits for a change of targets. Otherwise such changes are collected while
   // there are others to make, because one call takes many.
-  Round next(const lb::Plan& ready, const lb::DriverLimits& limits, bool pressing);
+  Round next(const lb::Plan& ready, const model::Abilities& limits, bool pressing);
 
  private:
   bool targets_last_ = false;

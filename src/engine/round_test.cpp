@@ -7,7 +7,7 @@ namespace {
 
 using Kind = Round::Kind;
 
-const lb::DriverLimits kSerial{.create_batch = 2, .remove_batch = 2, .target_batch = 3};
+const model::Abilities kSerial{.create_batch = 2, .remove_batch = 2, .target_batch = 3};
 
 lb::TargetStep targets(std::size_t wish, int count) {
   lb::TargetStep step{.wish = wish, .change = {.listener_id = "l"}};
@@ -48,13 +48,13 @@ TEST(Rounds, SerialWritesGoOneByOneAndOthersTogether) {
   lb::Plan plan;
   for (std::size_t i = 0; i < 20; ++i) plan.creations.push_back({i});
   EXPECT_EQ(Rounds{}.next(plan, kSerial, false).creations.size(), 1u);
-  lb::DriverLimits parallel = kSerial;
+  model::Abilities parallel = kSerial;
   parallel.serial_writes = false;
   EXPECT_EQ(Rounds{}.next(plan, parallel, false).creations.size(), 4u);
 }
 
 TEST(Rounds, TheCallsOfOneWishFollowEachOther) {
-  lb::DriverLimits parallel = kSerial;
+  model::Abilities parallel = kSerial;
   parallel.serial_writes = false;
   const lb::Plan plan{.targets = {targets(0, 7), targets(1, 2)}};
   const Round round = Rounds{}.next(plan, parallel, false);

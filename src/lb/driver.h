@@ -10,7 +10,6 @@
 // gone, `unsupported` and `invalid` only after a change of the wish. Thread-safe.
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,19 +19,6 @@
 #include "model/load_balancer.h"
 
 namespace berth::lb {
-
-// How much fits one call, and what the provider cannot do at all.
-struct DriverLimits {
-  // Writes to one load balancer must follow each other.
-  bool serial_writes = true;
-  // A call may still take effect when the process that sent it is dead.
-  bool outlives_caller = true;
-  std::size_t create_batch = 50;  // also of attribute changes
-  std::size_t remove_batch = 20;
-  std::size_t target_batch = 250;  // targets of all changes of one call
-  bool has_ranges = true;          // listeners of more than one port
-  bool has_both_protocols = true;  // TCP and UDP on one port
-};
 
 // A listener as the provider has it.
 struct ObservedListener {
@@ -64,7 +50,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
 
-  virtual const DriverLimits& limits() const = 0;
+  virtual const model::Abilities& abilities() const = 0;
 
   virtual Result<model::LoadBalancerInfo> describe(const Context& context,
                                                    const model::LoadBalancerRef& lb) = 0;

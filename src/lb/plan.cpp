@@ -254,7 +254,7 @@ Plan plan(std::span<const Desired> wishes, const Inventory& known, const PlanRul
   return Planner(wishes, known, rules).run();
 }
 
-Batches cut(const Plan& plan, const DriverLimits& limits) {
+Batches cut(const Plan& plan, const model::Abilities& limits) {
   TargetCutter targets(limits.target_batch);
   for (const TargetStep& step : plan.targets) targets.add(step);
   return {.removals = cut_evenly(plan.removals, limits.remove_batch),

@@ -75,7 +75,7 @@ struct Plan {
 };
 
 struct PlanRules {
-  DriverLimits limits{};
+  model::Abilities limits{};
   std::string_view name_prefix{};  // of our listeners; empty: ours has the name of its wish
   // Whether some wish beyond those that are planned wants this listener as it is. Asked only about
   // listeners that are in the way or shall go.
@@ -93,6 +93,6 @@ struct Batches {
   std::vector<std::vector<AttributeStep>> attributes{};
   std::vector<std::vector<TargetStep>> targets{};
 };
-Batches cut(const Plan& plan, const DriverLimits& limits);
+Batches cut(const Plan& plan, const model::Abilities& limits);
 
 }  // namespace berth::lb

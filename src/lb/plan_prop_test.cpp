@@ -42,7 +42,7 @@ model::ListenerAttributes generated_attributes() {
   return out;
 }
 
-DriverLimits generated_limits() {
+model::Abilities generated_limits() {
   return {.serial_writes = true,
           .create_batch = static_cast<std::size_t>(1 + pick(5)),
           .remove_batch = static_cast<std::size_t>(1 + pick(5)),
@@ -51,14 +51,14 @@ DriverLimits generated_limits() {
           .has_both_protocols = pick(3) != 0};
 }
 
-bool collide(const ListenerSpec& a, const ListenerSpec& b, const DriverLimits& limits) {
+bool collide(const ListenerSpec& a, const ListenerSpec& b, const model::Abilities& limits) {
   return a.ports.overlaps(b.ports) && (a.protocol == b.protocol || !limits.has_both_protocols);
 }
 
 // What a provider has: by id, no two on one port.
 using World = std::map<std::string, ListenerSpec>;
 
-World generated_world(const DriverLimits& limits) {
+World generated_world(const model::Abilities& limits) {
   World world;
   const int count = pick(10);
   for (int i = 0; i < count; ++i) {
@@ -85,7 +85,7 @@ struct GeneratedWish {
   model::PortRange own{1, kPorts};
 };
 
-std::vector<GeneratedWish> generated_wishes(const World& world, const DriverLimits& limits) {
+std::vector<GeneratedWish> generated_wishes(const World& world, const model::Abilities& limits) {
   std::vector<GeneratedWish> out;
   for (int i = 0; i < 8; ++i) {
     if (pick(3) == 0) continue;
@@ -139,7 +139,7 @@ void apply(const TargetChange& change, ListenerSpec& listener) {
 
 // Applies the calls in order, as a provider would, and refuses what one would refuse.
 void apply(const Batches& calls, const std::vector<GeneratedWish>& wishes,
-           const DriverLimits& limits, World& world) {
+           const model::Abilities& limits, World& world) {
   std::map<std::size_t, std::string> created;
   for (const auto& call : calls.removals) {
     RC_ASSERT(call.size() <= limits.remove_batch);
@@ -179,7 +179,7 @@ void apply(const Batches& calls, const std::vector<GeneratedWish>& wishes,
 bool is_theirs(const ListenerSpec& spec) { return !spec.name.starts_with(kOurs); }
 
 struct Case {
-  DriverLimits limits = generated_limits();
+  model::Abilities limits = generated_limits();
   World world = generated_world(limits);
   std::vector<GeneratedWish> wishes = generated_wishes(world, limits);
   std::set<std::string> wished_elsewhere{};

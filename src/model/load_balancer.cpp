@@ -6,17 +6,16 @@
 namespace berth::model {
 namespace {
 
-constexpr std::array<std::string_view, 4> kProviders{"edge", "tencent", "aws", "gcp"};
 // Providers that people may put where a region belongs.
 constexpr std::array<std::string_view, 5> kNoRegions{"tencent", "tencentcloud", "aws", "gcp",
                                                      "azure"};
-constexpr std::string_view kArn = "arn:aws:elasticloadbalancing:";
 constexpr std::string_view kEdge = "edge:";
+constexpr std::string_view kProjects = "projects/";
 
 Failure bad_reference(std::string_view text, std::string_view why) {
   return fail(error_of(Code::invalid, "load balancer '{}' {}", text, why)
-                  .with_hint("write an id (lb-1), region:id (ap-nanjing:lb-1), an ARN, or "
-                             "edge:name"));
+                  .with_hint("write an id (lb-1), region:id (ap-nanjing:lb-1), an ARN, "
+                             "edge:name, or projects/P/regions/R/addresses/NAME"));
 }
 
 // The n-th part of an ARN, which colons separate.
@@ -29,11 +28,64 @@ std::string_view arn_part(std::string_view arn, int n) {
   return arn.substr(0, arn.find(':'));
 }
 
+// In every partition of AWS: arn:aws:…, arn:aws-cn:…, arn:aws-us-gov:….
+bool is_arn(std::string_view text) {
+  const std::string_view partition = arn_part(text, 1);
+  return text.starts_with("arn:") && (partition == "aws" || partition.starts_with("aws-"));
+}
+
 Result<LoadBalancerRef> parse_arn(std::string_view text) {
-  const std::string_view resource = arn_part(text, 5);
-  if (arn_part(text, 3).empty() || !resource.starts_with("loadbalancer/"))
+  if (arn_part(text, 2) != "elasticloadbalancing" || arn_part(text, 3).empty() ||
+      !arn_part(text, 5).starts_with("loadbalancer/"))
     return bad_reference(text, "is not the ARN of a load balancer");
   return LoadBalancerRef{Provider::aws, std::string(arn_part(text, 3)), std::string(text)};
+}
+
+// What is before the next slash, which is taken off with it.
+std::string_view next_step(std::string_view& path) {
+  const std::size_t slash = path.find('/');
+  const std::string_view step = path.substr(0, slash);
+  path.remove_prefix(slash == std::string_view::npos ? path.size() : slash + 1);
+  return step;
+}
+
+// As Google writes the path of an address: projects/P/regions/R/addresses/NAME, or
+// projects/P/global/addresses/NAME.
+Result<LoadBalancerRef> parse_project_path(std::string_view text) {
+  std::string_view rest = text.substr(kProjects.size());
+  const std::string_view project = next_step(rest);
+  std::string_view region = next_step(rest);
+  if (region == "regions") {
+    region = next_step(rest);
+  } else if (region != "global") {
+    region = {};
+  }
+  const bool is_address = next_step(rest) == "addresses";
+  const std::string_view name = next_step(rest);
+  if (project.empty() || region.empty() || !is_address || name.empty() || !rest.empty())
+    return bad_reference(text, "is not the path of an address");
+  return LoadBalancerRef{Provider::gcp, std::string(region), std::string(name),
+                         std::string(project)};
+}
+
+// A text that says everything; nothing for one that leaves something to defaults.
+std::optional<Result<LoadBalancerRef>> parse_whole(std::string_view text) {
+  if (is_arn(text)) return parse_arn(text);
+  if (text.starts_with(kProjects)) return parse_project_path(text);
+  if (!text.starts_with(kEdge)) return std::nullopt;
+  if (text.size() == kEdge.size()) return bad_reference(text, "has no name");
+  return LoadBalancerRef{Provider::edge, "", std::string(text.substr(kEdge.size()))};
+}
+
+// "ap-nanjing" and "lb-1" of "ap-nanjing:lb-1"; no region in "lb-1".
+struct RegionAndId {
+  std::string_view region{};
+  std::string_view id{};
+};
+RegionAndId split(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return {.id = text};
+  return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
 // FNV-1a: the same text has the same hash in every process and on every machine.
@@ -66,75 +118,78 @@ std::string_view name_in_arn(std::string_view arn) {
 
 }  // namespace
 
-std::string_view to_string(Provider provider) {
-  return kProviders[static_cast<std::size_t>(provider)];
-}
-
-Result<Provider> parse_provider(std::string_view text) {
-  const auto it = std::ranges::find(kProviders, text);
-  if (it == kProviders.end())
-    return fail(Code::invalid, "provider '{}' is not one of edge, tencent, aws, gcp", text);
-  return static_cast<Provider>(it - kProviders.begin());
-}
-
 Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
                                             const LoadBalancerDefaults& defaults) {
   if (text.empty()) return bad_reference(text, "is empty");
   if (text.find_first_of(" \t\r\n,;") != std::string_view::npos)
     return bad_reference(text, "has blanks or separators in it");
-  if (text.starts_with(kArn)) return parse_arn(text);
-  if (text.starts_with(kEdge)) {
-    if (text.size() == kEdge.size()) return bad_reference(text, "has no name");
-    return LoadBalancerRef{Provider::edge, "", std::string(text.substr(kEdge.size()))};
-  }
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos)
-    return LoadBalancerRef{defaults.provider, defaults.region, std::string(text)};
-  const std::string_view id = text.substr(colon + 1);
-  if (colon == 0 || id.empty() || id.find(':') != std::string_view::npos)
+  if (auto whole = parse_whole(text)) return *whole;
+  const auto [region, id] = split(text);
+  if (id.empty() || id.find(':') != std::string_view::npos || text.front() == ':')
     return bad_reference(text, "is not region:id");
-  const std::string_view region = text.substr(0, colon);
   if (std::ranges::find(kNoRegions, region) != kNoRegions.end())
     return bad_reference(text, "begins with a provider, which is written for edge alone");
-  return LoadBalancerRef{defaults.provider, std::string(region), std::string(id)};
+  const bool in_account = traits_of(defaults.provider).has_account_in_id;
+  if (in_account && defaults.account.empty())
+    return bad_reference(text, "does not say its project, and there is no default");
+  return LoadBalancerRef{defaults.provider, region.empty() ? defaults.region : std::string(region),
+                         std::string(id), in_account ? defaults.account : std::string()};
+}
+
+bool may_mean(std::string_view text, const LoadBalancerRef& ref) {
+  if (const auto whole = parse_whole(text)) return *whole && **whole == ref;
+  const auto [region, id] = split(text);
+  return id == ref.id && (region.empty() || region == ref.region);
+}
+
+Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
+                                             const LoadBalancerDefaults& defaults,
+                                             std::span<const LoadBalancerRef> stands_on) {
+  std::vector<LoadBalancerRef> out;
+  for (const std::string& text : texts) {
+    Result<LoadBalancerRef> by_default = parse_load_balancer(text, defaults);
+    if (!by_default) return pass(by_default);
+    if (std::ranges::find(stands_on, *by_default) == stands_on.end()) {
+      const auto stands = std::ranges::find_if(
+          stands_on, [&](const LoadBalancerRef& ref) { return may_mean(text, ref); });
+      if (stands != stands_on.end()) *by_default = *stands;
+    }
+    out.push_back(std::move(*by_default));
+  }
+  return out;
 }
 
 std::string to_string(const LoadBalancerRef& ref) {
   if (ref.provider == Provider::edge && ref.region.empty()) return std::string(kEdge) + ref.id;
+  if (!ref.account.empty()) {
+    return fmt::format("{}{}/{}{}/addresses/{}", kProjects, ref.account,
+                       ref.region == "global" ? "" : "regions/", ref.region, ref.id);
+  }
   if (ref.region.empty() || ref.provider == Provider::aws) return ref.id;
   return ref.region + ":" + ref.id;
 }
 
-std::size_t max_listener_name(Provider provider) {
-  switch (provider) {
-    case Provider::tencent: return 60;
-    case Provider::gcp: return 63;
-    case Provider::aws:
-    case Provider::edge: return 255;
-  }
-  return 60;
-}
-
 std::string canonical(const LoadBalancerRef& ref) {
-  return fmt::format("{}//{}/{}", to_string(ref.provider), ref.region, ref.id);
+  return fmt::format("{}/{}/{}/{}", to_string(ref.provider), ref.account, ref.region, ref.id);
 }
 
 std::optional<LoadBalancerRef> parse_canonical(std::string_view text) {
   std::string_view parts[3];  // an id may have slashes
   for (std::string_view& part : parts) {
-    const std::size_t slash = text.find('/');
-    if (slash == std::string_view::npos) return std::nullopt;
-    part = text.substr(0, slash);
-    text.remove_prefix(slash + 1);
+    if (text.find('/') == std::string_view::npos) return std::nullopt;
+    part = next_step(text);
   }
   const Result<Provider> provider = parse_provider(parts[0]);
-  if (!provider || !parts[1].empty() || text.empty()) return std::nullopt;
-  return LoadBalancerRef{*provider, std::string(parts[2]), std::string(text)};
+  if (!provider || text.empty() || parts[1].empty() == traits_of(*provider).has_account_in_id)
+    return std::nullopt;
+  return LoadBalancerRef{*provider, std::string(parts[2]), std::string(text),
+                         std::string(parts[1])};
 }
 
 std::string object_name(const LoadBalancerRef& ref) {
-  const std::string exact = fmt::format("{}.{}{}{}", to_string(ref.provider), ref.region,
-                                        ref.region.empty() ? "" : ".", ref.id);
+  std::string exact(to_string(ref.provider));
+  for (const std::string& part : {ref.account, ref.region, ref.id})
+    if (!part.empty()) exact.append(".").append(part);
   std::string name = plain(exact);
   // What was changed, or would be too long, is told apart by a hash of the exact text.
   constexpr std::size_t kMaxName = 200;
@@ -144,7 +199,7 @@ std::string object_name(const LoadBalancerRef& ref) {
 }
 
 std::string listener_base_name(const LoadBalancerRef& ref) {
-  if (ref.provider == Provider::aws && ref.id.starts_with(kArn))
+  if (ref.provider == Provider::aws && is_arn(ref.id))
     return plain(fmt::format("{}-{}", ref.region, name_in_arn(ref.id)));
   return plain(ref.id);
 }

@@ -4,44 +4,53 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "model/provider.h"
 
 namespace berth::model {
-
-enum class Provider : std::uint8_t { edge, tencent, aws, gcp };
-
-std::string_view to_string(Provider provider);  // "edge"
-Result<Provider> parse_provider(std::string_view text);
 
 // One load balancer of one provider. Two spellings of the same one ("lb-1" with a default region,
 // "ap-nanjing:lb-1") are equal.
 struct LoadBalancerRef {
   Provider provider = Provider::edge;
-  std::string region{};  // empty where the provider has none
-  std::string id{};      // "lb-1", an ARN, "demo"
+  std::string region{};   // empty where the provider has none; "global" is one of Google's
+  std::string id{};       // "lb-1", an ARN, "demo"
+  std::string account{};  // only where ids are not unique without it: the project, at Google
 
   friend auto operator<=>(const LoadBalancerRef&, const LoadBalancerRef&) = default;
 };
 
-// What a reference means that does not say it: bare ids and ids without a region.
+// What a reference means that does not say it: bare ids and ids without a region. For texts that
+// users write and nothing else: what was granted names its load balancer in full.
 struct LoadBalancerDefaults {
   Provider provider = Provider::edge;
   std::string region{};
+  std::string account{};
 };
 
-// `lb-1`, `ap-nanjing:lb-1`, an ARN, `edge:demo`.
+// `lb-1`, `ap-nanjing:lb-1`, an ARN, `edge:demo`, `projects/p/regions/r/addresses/n`.
 Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
                                             const LoadBalancerDefaults& defaults);
+
+// Whether the text means this load balancer under some defaults.
+bool may_mean(std::string_view text, const LoadBalancerRef& ref);
+
+// What the texts of one owner mean. Where it stands already stays what it is, whatever the defaults
+// are by now; the defaults decide about what is new.
+Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
+                                             const LoadBalancerDefaults& defaults,
+                                             std::span<const LoadBalancerRef> stands_on);
 
 // "ap-nanjing:lb-1", "edge:demo": for people, logs and metrics.
 std::string to_string(const LoadBalancerRef& ref);
 
 // "tencent//ap-nanjing/lb-1": provider, account, region and id, whatever the defaults are. What is
-// stored on objects. The account is empty while ids are unique without it.
+// stored on objects. The account is empty where ids are unique without it.
 std::string canonical(const LoadBalancerRef& ref);
 // Nothing for a text that is not of that form.
 std::optional<LoadBalancerRef> parse_canonical(std::string_view text);
@@ -50,9 +59,6 @@ std::optional<LoadBalancerRef> parse_canonical(std::string_view text);
 std::string object_name(const LoadBalancerRef& ref);
 // How names of Listeners begin, as upstream has it: the id, or region and name of an ARN.
 std::string listener_base_name(const LoadBalancerRef& ref);
-
-// The longest name that a listener may have there; where listeners have none, the longest tag.
-std::size_t max_listener_name(Provider provider);
 
 // What a provider tells about a load balancer.
 struct LoadBalancerInfo {

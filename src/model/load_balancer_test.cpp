@@ -21,6 +21,51 @@ TEST(LoadBalancerRef, TwoSpellingsOfOneLoadBalancerAreEqual) {
   EXPECT_EQ(to_string(parsed("lb-1")), "ap-nanjing:lb-1");
 }
 
+TEST(LoadBalancerRef, ArnsOfEveryPartitionAreOnes) {
+  const LoadBalancerRef china = parsed(
+      "arn:aws-cn:elasticloadbalancing:cn-north-1:1:loadbalancer/net/rooms/50dc6c495c0c9188");
+  EXPECT_EQ(china.provider, Provider::aws);
+  EXPECT_EQ(china.region, "cn-north-1");
+  EXPECT_EQ(listener_base_name(china), "cn-north-1-rooms");
+  EXPECT_EQ(
+      parsed("arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:1:loadbalancer/app/r/5").region,
+      "us-gov-west-1");
+}
+
+TEST(LoadBalancerRef, AnAddressOfGoogleIsOneOfItsProject) {
+  const LoadBalancerRef ref = parsed("projects/play/regions/us-east1/addresses/rooms");
+  EXPECT_EQ(ref, (LoadBalancerRef{Provider::gcp, "us-east1", "rooms", "play"}));
+  EXPECT_EQ(to_string(ref), "projects/play/regions/us-east1/addresses/rooms");
+  EXPECT_EQ(parsed("us-east1:rooms", {Provider::gcp, "", "play"}), ref);
+  EXPECT_EQ(parsed("rooms", {Provider::gcp, "us-east1", "play"}), ref);
+  EXPECT_NE(parsed("projects/work/regions/us-east1/addresses/rooms"), ref);
+  const LoadBalancerRef global = parsed("projects/play/global/addresses/rooms");
+  EXPECT_EQ(global.region, "global");
+  EXPECT_EQ(to_string(global), "projects/play/global/addresses/rooms");
+  EXPECT_FALSE(parse_load_balancer("rooms", {Provider::gcp, "us-east1"})) << "no project";
+}
+
+TEST(LoadBalancerRef, OtherDefaultsMoveNobodyWhoStands) {
+  const std::vector<std::string> texts{"lb-1", "ap-y:lb-2", "edge:demo"};
+  const std::vector<LoadBalancerRef> stands_on{{Provider::tencent, "ap-x", "lb-1"},
+                                               {Provider::tencent, "ap-y", "lb-2"},
+                                               {Provider::edge, "", "demo"}};
+  EXPECT_EQ(resolve(texts, {Provider::tencent, "ap-x"}, {}), stands_on);
+  for (const LoadBalancerDefaults& later :
+       {LoadBalancerDefaults{Provider::tencent, "ap-z"}, LoadBalancerDefaults{Provider::edge, ""},
+        LoadBalancerDefaults{Provider::gcp, "ap-y", "play"}})
+    EXPECT_EQ(resolve(texts, later, stands_on), stands_on);
+}
+
+TEST(LoadBalancerRef, WhatATextSaysItselfMovesItsOwner) {
+  const std::vector<LoadBalancerRef> stands_on{{Provider::tencent, "ap-x", "lb-1"}};
+  const std::vector<std::string> moved{"ap-y:lb-1"};
+  EXPECT_EQ(resolve(moved, kNanjing, stands_on)->front(),
+            (LoadBalancerRef{Provider::tencent, "ap-y", "lb-1"}));
+  const std::vector<std::string> other{"lb-2"};
+  EXPECT_EQ(resolve(other, kNanjing, stands_on)->front(), parsed("lb-2"));
+}
+
 TEST(LoadBalancerRef, TheReferenceDecidesAboutTheProvider) {
   EXPECT_EQ(parsed("edge:demo"), (LoadBalancerRef{Provider::edge, "", "demo"}));
   EXPECT_EQ(parsed(kArn).provider, Provider::aws);
@@ -30,14 +75,36 @@ TEST(LoadBalancerRef, TheReferenceDecidesAboutTheProvider) {
 }
 
 TEST(LoadBalancerRef, WhatIsNoReferenceIsQuoted) {
-  for (const std::string_view bad : {"", "edge:", ":lb-1", "a:", "a:b:c", "lb-1,lb-2", "lb 1",
-                                     "azure:lb-1", "arn:aws:elasticloadbalancing:x"}) {
+  for (const std::string_view bad :
+       {"", "edge:", ":lb-1", "a:", "a:b:c", "lb-1,lb-2", "lb 1", "azure:lb-1",
+        "arn:aws:elasticloadbalancing:x", "arn:aws-cn:s3:::bucket", "projects/p/addresses/n",
+        "projects/p/regions/r/addresses/", "projects//global/x/n"}) {
     const auto ref = parse_load_balancer(bad, kNanjing);
     ASSERT_FALSE(ref) << bad;
     EXPECT_EQ(ref.error().code, Code::invalid);
     EXPECT_NE(ref.error().message.find("'" + std::string(bad) + "'"), std::string::npos);
     EXPECT_FALSE(ref.error().hint.empty());
   }
+}
+
+// Objects of clusters that run have these names: they stay byte for byte.
+TEST(LoadBalancerRef, ObjectNamesOfRunningClustersStay) {
+  EXPECT_EQ(object_name(parsed("lb-1")), "tencent.ap-nanjing.lb-1");
+  EXPECT_EQ(object_name(parsed("lb-1", {Provider::tencent, ""})), "tencent.lb-1");
+  EXPECT_EQ(object_name(parsed("edge:demo")), "edge.demo");
+  EXPECT_EQ(object_name(parsed("edge:Demo_1")), "edge.demo-1-7e790cd9");
+  EXPECT_EQ(object_name(parsed(kArn)),
+            "aws.eu-west-1.arn-aws-elasticloadbalancing-eu-west-1-123456789012-loadbalancer-net-"
+            "rooms-50dc6c495c0c9188-cca10b93");
+  EXPECT_EQ(object_name(parsed("edge:" + std::string(300, 'x'))),
+            "edge." + std::string(195, 'x') + "-9be2bc56");
+}
+
+TEST(LoadBalancerRef, TheAccountIsInANameWhereIdsAreNotUniqueWithoutIt) {
+  EXPECT_EQ(object_name(parsed("projects/play/regions/us-east1/addresses/rooms")),
+            "gcp.play.us-east1.rooms");
+  EXPECT_EQ(canonical(parsed("projects/play/regions/us-east1/addresses/rooms")),
+            "gcp/play/us-east1/rooms");
 }
 
 TEST(LoadBalancerRef, ObjectNamesAreUniqueAndFitKubernetes) {
@@ -52,10 +119,11 @@ TEST(LoadBalancerRef, ObjectNamesAreUniqueAndFitKubernetes) {
 TEST(LoadBalancerRef, TheCanonicalTextMeansTheSameUnderEveryDefault) {
   EXPECT_EQ(canonical(parsed("lb-1")), "tencent//ap-nanjing/lb-1");
   EXPECT_EQ(canonical(parsed("edge:demo")), "edge///demo");
-  for (const LoadBalancerRef& ref : {parsed("lb-1"), parsed("edge:demo"), parsed(kArn)})
+  for (const LoadBalancerRef& ref :
+       {parsed("lb-1"), parsed("edge:demo"), parsed(kArn), parsed("projects/p/global/addresses/n")})
     EXPECT_EQ(parse_canonical(canonical(ref)), ref);
-  for (const std::string_view bad :
-       {"", "lb-1", "tencent/lb-1", "tencent//ap-nanjing/", "azure//x/y", "tencent/123/x/y"})
+  for (const std::string_view bad : {"", "lb-1", "tencent/lb-1", "tencent//ap-nanjing/",
+                                     "azure//x/y", "tencent/123/x/y", "gcp//us-east1/rooms"})
     EXPECT_EQ(parse_canonical(bad), std::nullopt) << bad;
 }
 

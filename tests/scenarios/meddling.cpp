@@ -29,7 +29,7 @@ class MeddlingDriver final : public lb::Driver {
   MeddlingDriver(lb::Driver& inner, DriverMeddler meddler)
       : inner_(inner), meddler_(std::move(meddler)) {}
 
-  const lb::DriverLimits& limits() const override { return inner_.limits(); }
+  const model::Abilities& abilities() const override { return inner_.abilities(); }
   Result<model::LoadBalancerInfo> describe(const Context& context,
                                            const model::LoadBalancerRef& lb) override {
     return inner_.describe(context, lb);

@@ -37,18 +37,12 @@ Ties ties_of(const std::vector<api::Listener>& listeners) {
   return out;
 }
 
-// Names of Listeners have no region: whichever is the default does not matter.
 bool was_told_of(std::string_view annotation, const std::set<ObjectKey>& listeners) {
   const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(annotation);
   if (!told) return false;
   return std::ranges::any_of(*told, [&](const api::PortBindingItem& entry) {
-    const Result<model::Protocol> protocol = model::parse_protocol(entry.protocol);
-    return protocol && std::ranges::any_of(entry.load_balancer_ids, [&](const std::string& id) {
-             const Result<model::LoadBalancerRef> lb = model::parse_load_balancer(id, {});
-             return lb && listeners.contains(
-                              {entry.pool_namespace,
-                               api::pool_listener_name(*lb, *protocol, api::ports_of(entry))});
-           });
+    const std::optional<ObjectKey> lock = api::lock_of(entry);
+    return lock && listeners.contains(*lock);
   });
 }
 

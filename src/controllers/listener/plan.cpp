@@ -93,7 +93,8 @@ std::string Naming::listener_name(const api::Listener& listener, model::Provider
   const std::string key = listener.meta.key().to_string();
   const std::string digest = crypto::sha256_hex(key).substr(0, kDigestLength);
   const std::string begin = prefix();
-  const std::size_t room = model::max_listener_name(provider) - begin.size() - digest.size() - 1;
+  const std::size_t longest = model::traits_of(provider).abilities.max_listener_name;
+  const std::size_t room = longest - begin.size() - digest.size() - 1;
   return fmt::format("{}{}_{}", begin, listener.meta.name.substr(0, room), digest);
 }
 

@@ -132,7 +132,8 @@ TEST(ListenerName, IsShortEnoughAndNobodyElses) {
   other.meta.ns = kube::Interned("evil");
   for (const auto provider :
        {model::Provider::edge, model::Provider::tencent, model::Provider::gcp})
-    EXPECT_LE(naming.listener_name(one, provider).size(), model::max_listener_name(provider));
+    EXPECT_LE(naming.listener_name(one, provider).size(),
+              model::traits_of(provider).abilities.max_listener_name);
   EXPECT_NE(naming.listener_name(one, model::Provider::tencent),
             naming.listener_name(other, model::Provider::tencent));
   EXPECT_THAT(Naming{.cluster_id = "c1"}.listener_name(listener_of_pool(), model::Provider::edge),

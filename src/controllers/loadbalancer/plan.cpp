@@ -20,15 +20,6 @@ std::string_view reason_of(Code code) {
 
 }  // namespace
 
-Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object) {
-  const Result<model::Provider> provider = model::parse_provider(object.spec.provider);
-  if (!provider) {
-    return fail(
-        Error(provider.error()).about("LoadBalancer " + object.meta.name).at("spec.provider"));
-  }
-  return model::LoadBalancerRef{*provider, object.spec.region, object.spec.load_balancer_id};
-}
-
 api::LoadBalancerStatus status_of(const api::LoadBalancer& object,
                                   const Result<model::LoadBalancerInfo>& answer,
                                   std::size_t listeners, WallTime now) {

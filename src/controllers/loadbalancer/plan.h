@@ -6,9 +6,6 @@
 
 namespace berth::controllers::loadbalancer {
 
-// The load balancer that the object stands for.
-Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object);
-
 // The status after the provider was asked: what it said, or why it did not. What was known before
 // stays when it did not answer.
 api::LoadBalancerStatus status_of(const api::LoadBalancer& object,

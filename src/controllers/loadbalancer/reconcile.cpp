@@ -4,6 +4,7 @@
 
 #include "api/decode.h"
 #include "api/walkers.h"
+#include "claims/grantor.h"
 #include "controllers/loadbalancer/plan.h"
 
 namespace berth::controllers::loadbalancer {
@@ -56,7 +57,7 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
 Result<Requeue> LoadBalancerController::reconcile(const Context& context, const ObjectKey& key) {
   const auto object = balancers_.get(key);
   if (!object || object->meta.deleting) return Requeue{};
-  const Result<model::LoadBalancerRef> ref = ref_of(*object);
+  const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);
   if (!ref) return fail(ref.error());
   const std::size_t listeners = listeners_.by_index(claims::kBalancerIndex, key.name).size();
   if (object->spec.grants.empty() && listeners == 0) {

@@ -173,7 +173,7 @@ void BindingController::add_lost(BindingView& view) const {
       kube::get(view.pod->meta.annotations, api::kPoolBindingsAnnotation));
   if (!told) return;
   for (const api::PortBindingItem& entry : *told) {
-    const auto lock = lock_of(entry, caches_.listeners, options_.defaults);
+    const auto lock = lock_of(entry, caches_.listeners);
     if (!lock) {
       view.misses_lock = true;
       continue;

@@ -17,7 +17,6 @@
 namespace berth::controllers::portpool {
 
 struct BindingOptions {
-  model::LoadBalancerDefaults defaults{};
   // How long a port rests after the load balancer has let its last owner go: players that still
   // know it must not meet a stranger.
   Duration quarantine{};

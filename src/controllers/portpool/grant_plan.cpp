@@ -69,7 +69,7 @@ std::string same_address(const WantedGrant& wanted,
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
                       const BalancerOf& balancer_of, const HoldingsOf& holdings_of,
                       const std::vector<std::shared_ptr<const api::PortPool>>& pools,
-                      const model::LoadBalancerDefaults& defaults) {
+                      const claims::RefsOf& refs_of) {
   GrantPlan plan;
   std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> others;
   for (const WantedGrant& one : wanted) {
@@ -89,7 +89,7 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
       return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
     // Of two that come at one moment the older has it; of one that was there, nobody takes it.
     const auto other =
-        lives_in(one.grant, held) ? nullptr : older_contender(pool, one, pools, defaults);
+        lives_in(one.grant, held) ? nullptr : older_contender(pool, one, pools, refs_of);
     if (other) {
       return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
                                        model::to_string(one.grant.protocol), one.grant.ports.first,

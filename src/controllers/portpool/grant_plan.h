@@ -28,7 +28,7 @@ using HoldingsOf = std::function<std::vector<ledger::Holding>(const model::LoadB
 GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
                       const BalancerOf& balancer_of, const HoldingsOf& holdings_of,
                       const std::vector<std::shared_ptr<const api::PortPool>>& pools,
-                      const model::LoadBalancerDefaults& defaults);
+                      const claims::RefsOf& refs_of);
 
 // Two texts may mean one load balancer: `lb-1`, and `ap-y:lb-1` under another default region. They
 // have an object each, and one address. Whoever was granted the ports later is told so; empty when

@@ -9,6 +9,7 @@ namespace berth::controllers::portpool {
 namespace {
 
 using claims::testing::kNow;
+using claims::testing::kRefsOf;
 using claims::testing::pool_with;
 using claims::testing::tcp_item;
 using ::testing::HasSubstr;
@@ -36,13 +37,13 @@ class GrantPlanTest : public ::testing::Test {
   }
   GrantPlan plan() {
     return plan_grants(
-        pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), {}, kNow).value(),
+        pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), kRefsOf, kNow).value(),
         [this](const model::LoadBalancerRef& lb) {
           const auto it = balancers_.find(lb.id);
           return it == balancers_.end() ? nullptr : it->second;
         },
         [this](const model::LoadBalancerRef& lb, std::string_view) { return holdings_[lb.id]; },
-        pools_, {});
+        pools_, kRefsOf);
   }
 
   api::PortPool pool_;

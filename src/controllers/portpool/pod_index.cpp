@@ -7,33 +7,18 @@
 
 namespace berth::controllers::portpool {
 
-namespace {
-
-std::optional<kube::ObjectKey> lock_key(const api::PortBindingItem& entry,
-                                        const model::LoadBalancerDefaults& defaults) {
-  const Result<model::Protocol> protocol = model::parse_protocol(entry.protocol);
-  if (!protocol || entry.load_balancer_ids.empty()) return std::nullopt;
-  const Result<model::LoadBalancerRef> lb =
-      model::parse_load_balancer(entry.load_balancer_ids.front(), defaults);
-  if (!lb) return std::nullopt;
-  return kube::ObjectKey{entry.pool_namespace,
-                         api::pool_listener_name(*lb, *protocol, api::ports_of(entry))};
-}
-
-}  // namespace
-
-void add_pod_indexes(kube::Store<kube::Pod>& pods, const model::LoadBalancerDefaults& defaults) {
+void add_pod_indexes(kube::Store<kube::Pod>& pods) {
   pods.add_index(std::string(kTokenPodIndex), [](const kube::Pod& pod, kube::EmitKey emit) {
     const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
     if (!token.empty()) emit(token);
   });
-  pods.add_index(std::string(kToldPodIndex), [defaults](const kube::Pod& pod, kube::EmitKey emit) {
+  pods.add_index(std::string(kToldPodIndex), [](const kube::Pod& pod, kube::EmitKey emit) {
     const std::string_view text = kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation);
     if (text.empty() || pod.finished()) return;
     const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(text);
     if (!told) return;
     for (const api::PortBindingItem& entry : *told)
-      if (const auto lock = lock_key(entry, defaults)) emit(lock->to_string());
+      if (const auto lock = api::lock_of(entry)) emit(lock->to_string());
   });
 }
 
@@ -86,9 +71,8 @@ Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Po
 }
 
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
-                            const claims::ListenerStore& listeners,
-                            const model::LoadBalancerDefaults& defaults) {
-  const auto key = lock_key(entry, defaults);
+                            const claims::ListenerStore& listeners) {
+  const auto key = api::lock_of(entry);
   return key ? listeners.get(*key) : nullptr;
 }
 

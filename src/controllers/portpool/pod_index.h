@@ -17,7 +17,7 @@ inline constexpr std::string_view kTokenPodIndex = "token";  // by claim token
 // By "namespace/name" of the locks of the slots that the Pod was told of, while it lives.
 inline constexpr std::string_view kToldPodIndex = "told";
 // Before the informer starts.
-void add_pod_indexes(kube::Store<kube::Pod>& pods, const model::LoadBalancerDefaults& defaults);
+void add_pod_indexes(kube::Store<kube::Pod>& pods);
 
 // The Pod was given ports at admission.
 bool has_ports(const kube::Pod& pod);
@@ -38,7 +38,6 @@ Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Po
 // The Listener that is the lock of the slot that the Pod was told of; null when it is not there.
 // Whose it is, is for the caller to see: it may be another controller's.
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
-                            const claims::ListenerStore& listeners,
-                            const model::LoadBalancerDefaults& defaults);
+                            const claims::ListenerStore& listeners);
 
 }  // namespace berth::controllers::portpool

@@ -9,7 +9,7 @@
 namespace berth::controllers::portpool {
 namespace {
 
-using model::LoadBalancerDefaults;
+using claims::RefsOf;
 using model::LoadBalancerRef;
 using wire::Array;
 using wire::Object;
@@ -20,8 +20,9 @@ struct ItemParts {
   std::vector<model::Protocol> protocols;
 };
 
-Result<ItemParts> parts_of(const api::PortPoolItem& item, const LoadBalancerDefaults& defaults) {
-  Result<std::vector<LoadBalancerRef>> lbs = api::load_balancers_of(item, defaults);
+Result<ItemParts> parts_of(const api::PortPool& pool, const api::PortPoolItem& item,
+                           const RefsOf& refs_of) {
+  Result<std::vector<LoadBalancerRef>> lbs = refs_of(pool, item);
   if (!lbs) return pass(lbs);
   Result<std::vector<model::Protocol>> protocols = api::protocols_of(item);
   if (!protocols) return pass(protocols);
@@ -50,10 +51,9 @@ bool is_older(const api::PortPool& a, const api::PortPool& b) {
   return std::tie(a.meta.created, a.meta.uid) < std::tie(b.meta.created, b.meta.uid);
 }
 
-bool wants_same(const api::PortPool& pool, const WantedGrant& wanted,
-                const LoadBalancerDefaults& defaults) {
+bool wants_same(const api::PortPool& pool, const WantedGrant& wanted, const RefsOf& refs_of) {
   return std::ranges::any_of(pool.spec.pool_items, [&](const api::PortPoolItem& item) {
-    const Result<std::vector<WantedGrant>> grants = wanted_grants(pool, item, defaults, {});
+    const Result<std::vector<WantedGrant>> grants = wanted_grants(pool, item, refs_of, {});
     return grants && std::ranges::any_of(*grants, [&](const WantedGrant& other) {
              return other.lb == wanted.lb && other.grant.protocol == wanted.grant.protocol &&
                     other.grant.ports.overlaps(wanted.grant.ports);
@@ -93,16 +93,16 @@ void judge(const ItemReport& report, api::PortPoolItemStatus& status) {
   }
 }
 
-api::PortPoolItemStatus item_status(const api::PortPoolItem& item, ItemReport report,
-                                    const BalancerOf& balancer_of,
-                                    const LoadBalancerDefaults& defaults) {
+api::PortPoolItemStatus item_status(const api::PortPool& pool, const api::PortPoolItem& item,
+                                    ItemReport report, const BalancerOf& balancer_of,
+                                    const RefsOf& refs_of) {
   api::PortPoolItemStatus status{.item_name = item.item_name,
                                  .load_balancer_ids = item.load_balancer_ids,
                                  .start_port = item.start_port,
                                  .end_port = item.end_port,
                                  .segment_length = item.segment_length,
                                  .external = item.external};
-  const Result<ItemParts> parts = parts_of(item, defaults);
+  const Result<ItemParts> parts = parts_of(pool, item, refs_of);
   if (!parts) {
     report.problem = parts.error().to_string();
     judge(report, status);
@@ -137,8 +137,8 @@ api::PortPoolItemStatus leaving_status(const api::PortPool& pool, const std::str
 
 Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
                                                      const api::PortPoolItem& item,
-                                                     const LoadBalancerDefaults& defaults) {
-  const Result<ItemParts> parts = parts_of(item, defaults);
+                                                     const RefsOf& refs_of) {
+  const Result<ItemParts> parts = parts_of(pool, item, refs_of);
   if (!parts) return fail(parts.error());
   std::vector<WantedListener> out;
   for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot) {
@@ -217,9 +217,9 @@ Value new_listener(const api::PortPool& pool, const WantedListener& wanted,
 }
 
 Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
-                                               const api::PortPoolItem& item,
-                                               const LoadBalancerDefaults& defaults, WallTime now) {
-  const Result<ItemParts> parts = parts_of(item, defaults);
+                                               const api::PortPoolItem& item, const RefsOf& refs_of,
+                                               WallTime now) {
+  const Result<ItemParts> parts = parts_of(pool, item, refs_of);
   if (!parts) return fail(parts.error());
   std::vector<WantedGrant> out;
   if (api::slot_count(item) == 0) return out;
@@ -240,11 +240,10 @@ Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
 
 std::shared_ptr<const api::PortPool> older_contender(
     const api::PortPool& pool, const WantedGrant& wanted,
-    const std::vector<std::shared_ptr<const api::PortPool>>& pools,
-    const LoadBalancerDefaults& defaults) {
+    const std::vector<std::shared_ptr<const api::PortPool>>& pools, const RefsOf& refs_of) {
   for (const auto& other : pools) {
     if (other->meta.uid == pool.meta.uid || other->meta.deleting) continue;
-    if (is_older(*other, pool) && wants_same(*other, wanted, defaults)) return other;
+    if (is_older(*other, pool) && wants_same(*other, wanted, refs_of)) return other;
   }
   return nullptr;
 }
@@ -252,13 +251,12 @@ std::shared_ptr<const api::PortPool> older_contender(
 api::PortPoolStatus pool_status(const api::PortPool& pool,
                                 const std::map<std::string, ItemReport>& reports,
                                 const std::map<std::string, std::size_t>& leaving,
-                                const BalancerOf& balancer_of,
-                                const LoadBalancerDefaults& defaults) {
+                                const BalancerOf& balancer_of, const RefsOf& refs_of) {
   api::PortPoolStatus status{.status = std::string(api::kReady)};
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     const auto it = reports.find(item.item_name);
-    status.pool_items.push_back(
-        item_status(item, it != reports.end() ? it->second : ItemReport{}, balancer_of, defaults));
+    status.pool_items.push_back(item_status(
+        pool, item, it != reports.end() ? it->second : ItemReport{}, balancer_of, refs_of));
   }
   for (const auto& [name, listeners] : leaving)
     status.pool_items.push_back(leaving_status(pool, name, listeners));

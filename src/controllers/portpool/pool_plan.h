@@ -9,6 +9,7 @@
 #include "api/load_balancer.h"
 #include "api/port_pool.h"
 #include "claims/claimer.h"
+#include "claims/resolver.h"
 #include "claims/seal.h"
 #include "claims/slot.h"
 #include "ledger/grants.h"
@@ -34,7 +35,7 @@ struct WantedListener {
 // One for each load balancer, protocol and slot of the item. Errors name the field.
 Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
                                                      const api::PortPoolItem& item,
-                                                     const model::LoadBalancerDefaults& defaults);
+                                                     const claims::RefsOf& refs_of);
 // What it is for as long as it lives.
 claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wanted);
 // The object to create: free, sealed, labelled as users know it, with the pool as its owner.
@@ -51,15 +52,13 @@ struct WantedGrant {
 };
 Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
                                                const api::PortPoolItem& item,
-                                               const model::LoadBalancerDefaults& defaults,
-                                               WallTime now);
+                                               const claims::RefsOf& refs_of, WallTime now);
 
 // The pool among `pools` that is older and wants one of the same ports: it goes first. Null when
 // there is none.
 std::shared_ptr<const api::PortPool> older_contender(
     const api::PortPool& pool, const WantedGrant& wanted,
-    const std::vector<std::shared_ptr<const api::PortPool>>& pools,
-    const model::LoadBalancerDefaults& defaults);
+    const std::vector<std::shared_ptr<const api::PortPool>>& pools, const claims::RefsOf& refs_of);
 
 // How an item stands.
 struct ItemReport {
@@ -76,8 +75,7 @@ using BalancerOf =
 api::PortPoolStatus pool_status(const api::PortPool& pool,
                                 const std::map<std::string, ItemReport>& reports,
                                 const std::map<std::string, std::size_t>& leaving,
-                                const BalancerOf& balancer_of,
-                                const model::LoadBalancerDefaults& defaults);
+                                const BalancerOf& balancer_of, const claims::RefsOf& refs_of);
 
 // Listeners of a free slot that lead somewhere: a late write of a former leader. By lock.
 bool is_stray(const api::Listener& lock, const api::Listener& listener);

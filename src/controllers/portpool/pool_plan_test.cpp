@@ -12,6 +12,7 @@ namespace berth::controllers::portpool {
 namespace {
 
 using claims::testing::kNow;
+using claims::testing::kRefsOf;
 using claims::testing::lock_at;
 using claims::testing::pool_with;
 using claims::testing::tcp_item;
@@ -19,7 +20,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::vector<WantedListener> wanted(const api::PortPool& pool) {
-  return wanted_listeners(pool, pool.spec.pool_items.front(), {}).value();
+  return wanted_listeners(pool, pool.spec.pool_items.front(), kRefsOf).value();
 }
 std::vector<std::string> names(const std::vector<WantedListener>& listeners) {
   std::vector<std::string> out;
@@ -27,7 +28,7 @@ std::vector<std::string> names(const std::vector<WantedListener>& listeners) {
   return out;
 }
 std::vector<WantedGrant> grants(const api::PortPool& pool) {
-  return wanted_grants(pool, pool.spec.pool_items.front(), {}, kNow).value();
+  return wanted_grants(pool, pool.spec.pool_items.front(), kRefsOf, kNow).value();
 }
 
 // As the controller makes it.
@@ -94,8 +95,8 @@ TEST(WantedListeners, HaveThePoolsAttributesAndTheItemsCertificate) {
 TEST(WantedListeners, AnItemThatCannotBeReadSaysWhy) {
   api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
   pool.spec.pool_items.front().load_balancer_ids = {"edge:"};
-  EXPECT_FALSE(wanted_listeners(pool, pool.spec.pool_items.front(), {}));
-  EXPECT_FALSE(wanted_grants(pool, pool.spec.pool_items.front(), {}, kNow));
+  EXPECT_FALSE(wanted_listeners(pool, pool.spec.pool_items.front(), kRefsOf));
+  EXPECT_FALSE(wanted_grants(pool, pool.spec.pool_items.front(), kRefsOf, kNow));
 }
 
 TEST(NewListener, IsFreeAndGoesWithItsPool) {
@@ -160,7 +161,7 @@ class Contenders : public ::testing::Test {
     pool.meta.created = kNow;
     const auto shared = std::make_shared<const api::PortPool>(other);
     const auto itself = std::make_shared<const api::PortPool>(pool);
-    return older_contender(pool, grants(pool).front(), {itself, shared}, {}) == shared;
+    return older_contender(pool, grants(pool).front(), {itself, shared}, kRefsOf) == shared;
   }
 };
 
@@ -209,12 +210,13 @@ class Status : public ::testing::Test {
     balancers_[lb] = object;
   }
   api::PortPoolStatus status() const {
-    return pool_status(pool_, reports_, leaving_,
-                       [this](const model::LoadBalancerRef& lb) {
-                         const auto it = balancers_.find(lb.id);
-                         return it == balancers_.end() ? nullptr : it->second;
-                       },
-                       {});
+    return pool_status(
+        pool_, reports_, leaving_,
+        [this](const model::LoadBalancerRef& lb) {
+          const auto it = balancers_.find(lb.id);
+          return it == balancers_.end() ? nullptr : it->second;
+        },
+        kRefsOf);
   }
 
   api::PortPool pool_ =

@@ -24,7 +24,8 @@ struct Sight {
   const ListenerStore& listeners;
   const kube::Store<kube::Pod>& pods;
   const claims::Sealer& sealer;
-  const model::LoadBalancerDefaults& defaults;
+  const claims::RefsOf& refs_of;
+  const model::LoadBalancerDefaults& defaults;  // for Listeners of the version before seals
 };
 
 // Somebody took the claim off, and the Pod that it leads to has it again in a moment.
@@ -151,7 +152,7 @@ void note_occupied(Occupied& occupied, const ListenerPtr& listener) {
 void survey_item(const api::PortPoolItem& item, const Sight& sight, ItemReport& report,
                  std::set<std::string>& names, PoolSurvey& out) {
   const Result<std::vector<WantedListener>> wanted =
-      wanted_listeners(sight.pool, item, sight.defaults);
+      wanted_listeners(sight.pool, item, sight.refs_of);
   if (!wanted) return;  // said already
   report.wanted = wanted->size();
   const bool granted = report.problem.empty();  // that somebody else owns the ports says more
@@ -246,9 +247,10 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
 
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
                        const ListenerStore& listeners, const kube::Store<kube::Pod>& pods,
-                       const claims::Sealer& sealer, const model::LoadBalancerDefaults& defaults) {
+                       const claims::Sealer& sealer, const claims::RefsOf& refs_of,
+                       const model::LoadBalancerDefaults& defaults) {
   PoolSurvey out{.reports = std::move(reports)};
-  const Sight sight{pool, listeners, pods, sealer, defaults};
+  const Sight sight{pool, listeners, pods, sealer, refs_of, defaults};
   std::map<std::string, std::set<std::string>> names;  // by item: of its Listeners
   for (const api::PortPoolItem& item : pool.spec.pool_items)
     survey_item(item, sight, out.reports[item.item_name], names[item.item_name], out);

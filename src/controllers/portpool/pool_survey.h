@@ -42,7 +42,8 @@ struct PoolSurvey {
 // `reports` has the problem of each item whose ports are not granted: its Listeners are not missed.
 PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemReport> reports,
                        const claims::ListenerStore& listeners, const kube::Store<kube::Pod>& pods,
-                       const claims::Sealer& sealer, const model::LoadBalancerDefaults& defaults);
+                       const claims::Sealer& sealer, const claims::RefsOf& refs_of,
+                       const model::LoadBalancerDefaults& defaults);
 
 // Attributes follow the pool; what people changed of a Listener is put right, and sealed; what
 // leads somewhere from a free slot is taken back; a lock has the annotation of its claim. What a

@@ -13,6 +13,7 @@ namespace {
 
 using claims::testing::applied;
 using claims::testing::foreign_at;
+using claims::testing::kRefsOf;
 using claims::testing::leading_to;
 using claims::testing::lock_at;
 using claims::testing::peer_at;
@@ -37,7 +38,7 @@ class PoolSurveyTest : public ::testing::Test {
  protected:
   PoolSurveyTest() {
     claims::add_indexes(listeners_, {});
-    add_pod_indexes(pods_, {});
+    add_pod_indexes(pods_);
   }
 
   void have(api::Listener listener) {
@@ -45,7 +46,8 @@ class PoolSurveyTest : public ::testing::Test {
     listeners_.put(std::move(listener));
   }
   PoolSurvey survey(std::map<std::string, ItemReport> reports = {}) const {
-    return survey_pool(pool_, std::move(reports), listeners_, pods_, claims::testing::sealer(), {});
+    return survey_pool(pool_, std::move(reports), listeners_, pods_, claims::testing::sealer(),
+                       kRefsOf, {});
   }
   // On east, with a peer on west.
   void use_two_load_balancers() {

@@ -46,8 +46,8 @@ Result<> note(std::atomic<bool>& overtaken) {
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
                                claims::Claimer& claimer, claims::Grantor& grantor,
                                const claims::Sealer& sealer, claims::Courtesy& courtesy,
-                               kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
-                               metrics::Registry* registry)
+                               const claims::Resolver& resolver, kube::EventRecorder& events,
+                               model::LoadBalancerDefaults defaults, metrics::Registry* registry)
     : client_(client),
       caches_(caches),
       claimer_(claimer),
@@ -55,6 +55,9 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
       sealer_(sealer),
       courtesy_(courtesy),
       events_(events),
+      refs_of_([&resolver](const api::PortPool& pool, const api::PortPoolItem& item) {
+        return resolver.load_balancers_of(pool, item);
+      }),
       defaults_(std::move(defaults)),
       controller_(tasks, counting_failures("portpool", kWorkers, registry),
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
@@ -110,8 +113,8 @@ Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKe
     if (!report) return pass(report);
     reports[item.item_name] = std::move(*report);
   }
-  const PoolSurvey found =
-      survey_pool(*pool, std::move(reports), caches_.listeners, caches_.pods, sealer_, defaults_);
+  const PoolSurvey found = survey_pool(*pool, std::move(reports), caches_.listeners, caches_.pods,
+                                       sealer_, refs_of_, defaults_);
   const bool troubled = std::ranges::any_of(
       found.reports, [](const auto& one) { return !one.second.problem.empty(); });
   Overtaken overtaken{false};
@@ -147,14 +150,14 @@ Result<> PoolController::take_in(const Context& context, const api::PortPool& po
 Result<ItemReport> PoolController::ensure_grants(const Context& context, const api::PortPool& pool,
                                                  const api::PortPoolItem& item) {
   const Result<std::vector<WantedGrant>> wanted =
-      wanted_grants(pool, item, defaults_, context.tasks.wall_time());
+      wanted_grants(pool, item, refs_of_, context.tasks.wall_time());
   if (!wanted) return ItemReport{.problem = wanted.error().to_string()};
   const GrantPlan plan = plan_grants(
       pool, *wanted, balancer_of(),
       [this](const model::LoadBalancerRef& lb, std::string_view but_of) {
         return grantor_.holdings(lb, but_of);
       },
-      caches_.pools.all(), defaults_);
+      caches_.pools.all(), refs_of_);
   if (!plan.waits_for.empty()) return ItemReport{.problem = plan.waits_for, .refused = true};
   if (plan.refused) return refused(pool, *plan.refused);
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
@@ -292,7 +295,7 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
   for (const auto& [item, listeners] : survey.leaving)
     if (!survey.reports.contains(item)) leaving[item] = listeners.size();
   const api::PortPoolStatus status =
-      pool_status(pool, survey.reports, leaving, balancer_of(), defaults_);
+      pool_status(pool, survey.reports, leaving, balancer_of(), refs_of_);
   const Object wanted = api::encode(status);
   if (wanted == api::encode(pool.status)) return {};
   const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},

@@ -9,7 +9,7 @@
 
 #include "claims/claimer.h"
 #include "claims/courtesy.h"
-#include "claims/grantor.h"
+#include "claims/resolver.h"
 #include "controllers/portpool/caches.h"
 #include "controllers/portpool/pool_survey.h"
 #include "kube/runtime/controller.h"
@@ -22,8 +22,8 @@ class PoolController {
  public:
   PoolController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
                  claims::Grantor& grantor, const claims::Sealer& sealer, claims::Courtesy& courtesy,
-                 kube::EventRecorder& events, model::LoadBalancerDefaults defaults,
-                 metrics::Registry* registry);
+                 const claims::Resolver& resolver, kube::EventRecorder& events,
+                 model::LoadBalancerDefaults defaults, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
   // All pools: the keys that seal their Listeners have changed.
@@ -63,6 +63,7 @@ class PoolController {
   const claims::Sealer& sealer_;
   claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;
+  const claims::RefsOf refs_of_;
   const model::LoadBalancerDefaults defaults_;
   kube::Controller controller_;
 };

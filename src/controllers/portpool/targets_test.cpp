@@ -48,7 +48,7 @@ TEST(HostPortTargets, OnTheNodesNetworkOneDeclarationIsEnough) {
 // What the process can reach must not become what anybody who writes a Listener can reach.
 TEST(CheckedTargets, AreAddressesOfWhoWasToldOfThePort) {
   kube::Store<kube::Pod> pods;
-  add_pod_indexes(pods, {});
+  add_pod_indexes(pods);
   kube::Pod pod = *testing::Room().pod;
   pod.host_ip = decltype(pod.host_ip)("192.0.2.1");
   pod.meta.resource_version = 1;

@@ -11,7 +11,7 @@ using model::LoadBalancerRef;
 using model::Protocol;
 
 void limits_are_positive(Subject& subject) {
-  const DriverLimits& limits = subject.driver().limits();
+  const model::Abilities& limits = subject.driver().abilities();
   EXPECT_GE(limits.create_batch, 1u);
   EXPECT_GE(limits.remove_batch, 1u);
   EXPECT_GE(limits.target_batch, 1u);
@@ -79,7 +79,7 @@ void taken_port_already_exists(Subject& subject) {
 
 void batch_succeeds_in_part(Subject& subject) {
   Probe probe(subject);
-  if (probe.limits().create_batch < 3) return;
+  if (probe.abilities().create_batch < 3) return;
   const LoadBalancerRef lb = subject.first();
   (void)probe.create(lb, probe.spec(1));
   ListenerSpec taken = probe.spec(1);
@@ -96,7 +96,7 @@ void batch_succeeds_in_part(Subject& subject) {
 void whole_batch_has_distinct_ids_in_order(Subject& subject) {
   Probe probe(subject);
   const LoadBalancerRef lb = subject.first();
-  const int count = static_cast<int>(std::min<std::size_t>(probe.limits().create_batch, 20));
+  const int count = static_cast<int>(std::min<std::size_t>(probe.abilities().create_batch, 20));
   std::vector<ListenerSpec> specs;
   for (int i = 0; i < count; ++i) specs.push_back(probe.spec(i));
   const auto results = probe.create(lb, specs);
@@ -135,7 +135,7 @@ void removal_of_what_is_gone_succeeds(Subject& subject) {
 
 void removal_of_some_that_are_gone_removes_the_others(Subject& subject) {
   Probe probe(subject);
-  if (probe.limits().remove_batch < 2) return;
+  if (probe.abilities().remove_batch < 2) return;
   const LoadBalancerRef lb = subject.first();
   const std::string gone = probe.create(lb, probe.spec(0));
   const std::string there = probe.create(lb, probe.spec(1));
@@ -166,7 +166,7 @@ void ranges_take_all_their_ports(Subject& subject) {
   range.ports = {probe.port(10), probe.port(19)};
   const auto results = probe.create(lb, std::vector{range});
   ASSERT_EQ(results.size(), 1u);
-  if (!probe.limits().has_ranges) {
+  if (!probe.abilities().has_ranges) {
     ASSERT_FALSE(results[0]);
     EXPECT_EQ(results[0].error().code, Code::unsupported);
     return;
@@ -188,7 +188,7 @@ void protocols_share_a_port_where_the_provider_can(Subject& subject) {
   const std::string tcp = probe.create(lb, probe.spec(0, Protocol::tcp));
   const auto udp = probe.create(lb, std::vector{probe.spec(0, Protocol::udp)});
   ASSERT_EQ(udp.size(), 1u);
-  if (!probe.limits().has_both_protocols) {
+  if (!probe.abilities().has_both_protocols) {
     ASSERT_FALSE(udp[0]);
     EXPECT_EQ(udp[0].error().code, Code::already_exists);
     return;

@@ -20,7 +20,7 @@ class Probe {
 
   Driver& driver() { return subject_.driver(); }
   Context context() { return subject_.context(); }
-  const DriverLimits& limits() { return driver().limits(); }
+  const model::Abilities& abilities() { return driver().abilities(); }
   model::Port port(int n) { return static_cast<model::Port>(subject_.first_port() + n); }
 
   model::ListenerSpec spec(int n, model::Protocol protocol = model::Protocol::tcp) {
@@ -49,7 +49,7 @@ class Probe {
   }
   // In several calls where one does not take so much.
   Result<> change(const model::LoadBalancerRef& lb, const TargetChange& change) {
-    for (const auto& call : cut({.targets = {{0, change}}}, limits()).targets) {
+    for (const auto& call : cut({.targets = {{0, change}}}, abilities()).targets) {
       auto results = driver().change_targets(context(), lb, {&call.front().change, 1});
       if (results.size() != 1) return fail(Code::internal, "{} results for one", results.size());
       if (!results[0]) return std::move(results[0]);

@@ -52,7 +52,7 @@ void target_changes_of_an_unknown_listener_are_not_found(Subject& subject) {
   const std::string gone = probe.create(lb, probe.spec(0));
   const std::string there = probe.create(lb, probe.spec(1));
   EXPECT_TRUE(probe.remove(lb, gone));
-  if (probe.limits().target_batch < 2) return;
+  if (probe.abilities().target_batch < 2) return;
   const std::vector<TargetChange> changes{{gone, {probe.target(1)}, {}},
                                           {there, {probe.target(2)}, {}}};
   const auto results = probe.driver().change_targets(probe.context(), lb, changes);
@@ -78,7 +78,7 @@ void full_batch_of_targets_goes_in_one_call(Subject& subject) {
   const LoadBalancerRef lb = subject.first();
   const std::string id = probe.create(lb, probe.spec(0));
   TargetChange change{.listener_id = id};
-  const int count = static_cast<int>(std::min<std::size_t>(probe.limits().target_batch, 250));
+  const int count = static_cast<int>(std::min<std::size_t>(probe.abilities().target_batch, 250));
   for (int i = 0; i < count; ++i) change.add.push_back(probe.target(i));
   const auto result = probe.change(lb, change);
   ASSERT_TRUE(result) << result.error().to_string();

@@ -18,7 +18,7 @@ class ModelDriver final : public berth::lb::Driver {
   // Without simulation.
   explicit ModelDriver(ModelProvider& provider) : provider_(provider) {}
 
-  const berth::lb::DriverLimits& limits() const override { return provider_.limits(); }
+  const model::Abilities& abilities() const override { return provider_.abilities(); }
   Result<model::LoadBalancerInfo> describe(const Context& context,
                                            const model::LoadBalancerRef& lb) override;
   Result<std::vector<berth::lb::ObservedListener>> list(const Context& context,

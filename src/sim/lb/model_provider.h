@@ -48,7 +48,7 @@ struct Scripted {
 };
 
 struct ModelOptions {
-  berth::lb::DriverLimits limits{};
+  model::Abilities limits{};
   std::uint32_t listener_quota = 0;  // of one load balancer; 0: none
   // Known are only load balancers that were added; otherwise any is.
   bool strict = false;
@@ -100,7 +100,7 @@ class ModelProvider {
   std::size_t largest_batch(Call call) const;
 
   // The driver's side.
-  const berth::lb::DriverLimits& limits() const { return options_.limits; }
+  const model::Abilities& abilities() const { return options_.limits; }
   const ModelOptions& options() const { return options_; }
   Duration draw_latency();
   Result<model::LoadBalancerInfo> describe(const model::LoadBalancerRef& lb, Instant now);

@@ -55,6 +55,9 @@ class World final : public sim::kube::WebhookCaller {
   // a task of the world, or from outside.
   void restart(std::size_t index);
 
+  // What replicas are started with from now on.
+  void configure(app::Config config) { options_.config = std::move(config); }
+
   // All replicas die in this moment, and are back after the delay.
   void crash_all();
 
@@ -72,7 +75,7 @@ class World final : public sim::kube::WebhookCaller {
   void replace(sim::Process& dead);
   std::vector<Replica*> reachable() const;
 
-  const WorldOptions options_;
+  WorldOptions options_;
   Cluster cluster_;
   Kubelet kubelet_;
   sim::lb::ModelProvider provider_;

@@ -1,0 +1,47 @@
+// What users' texts of load balancers mean. Where an owner stands already, on grants or on sealed
+// Listeners, its text keeps the meaning that it had: another default provider or region on the next
+// start moves nothing. Thread-safe; owned by the composition root.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "api/port_pool.h"
+#include "claims/grantor.h"
+
+namespace berth::claims {
+
+// The load balancers of an item, in the order of their texts.
+using RefsOf = std::function<Result<std::vector<model::LoadBalancerRef>>(
+    const api::PortPool& pool, const api::PortPoolItem& item)>;
+
+// Name of the index on the LoadBalancer store: by the uid of each owner of a grant.
+inline constexpr std::string_view kGrantOwnerIndex = "grant-owner";
+// Before the informer starts.
+void add_indexes(BalancerStore& store);
+
+class Resolver {
+ public:
+  Resolver(const BalancerStore& balancers, const ListenerStore& listeners, const Sealer& sealer,
+           model::LoadBalancerDefaults defaults)
+      : balancers_(balancers),
+        listeners_(listeners),
+        sealer_(sealer),
+        defaults_(std::move(defaults)) {}
+
+  Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
+      const api::PortPool& pool, const api::PortPoolItem& item) const;
+
+ private:
+  std::vector<model::LoadBalancerRef> granted_to(const api::PortPool& pool,
+                                                 const std::string& item) const;
+  std::vector<model::LoadBalancerRef> held_by(const api::PortPool& pool,
+                                              const std::string& item) const;
+
+  const BalancerStore& balancers_;
+  const ListenerStore& listeners_;
+  const Sealer& sealer_;
+  const model::LoadBalancerDefaults defaults_;
+};
+
+}  // namespace berth::claims

@@ -1,0 +1,63 @@
+#include "model/provider.h"
+
+#include <algorithm>
+#include <array>
+
+namespace berth::model {
+namespace {
+
+// In the order of the enumeration. Sources: the providers' API documentation; where one takes a
+// single listener or rule for each call, batches are of one.
+constexpr std::array<ProviderTraits, 4> kTraits{
+    // In memory a call may be as long as the caller likes; batches keep one from holding up others.
+    ProviderTraits{.name = "edge",
+                   .title = "edge",
+                   .has_regions = false,
+                   .abilities = {.serial_writes = false,
+                                 .outlives_caller = false,
+                                 .create_batch = 1000,
+                                 .remove_batch = 1000,
+                                 .target_batch = 5000,
+                                 .has_layer7 = false}},
+    ProviderTraits{
+        .name = "tencent",
+        .title = "Tencent",
+        .abilities = {.target_batch = 500, .has_open_ranges = true, .max_listener_name = 60}},
+    // Listeners have no name there: a tag carries it.
+    ProviderTraits{.name = "aws",
+                   .title = "AWS",
+                   .abilities = {.serial_writes = false,
+                                 .create_batch = 1,
+                                 .remove_batch = 1,
+                                 .target_batch = 100,
+                                 .has_ranges = false,
+                                 .has_both_protocols = false}},
+    ProviderTraits{.name = "gcp",
+                   .title = "Google",
+                   .has_account_in_id = true,
+                   .abilities = {.serial_writes = false,
+                                 .create_batch = 1,
+                                 .remove_batch = 1,
+                                 .target_batch = 500,
+                                 .has_open_ranges = true,
+                                 .max_listener_name = 63}},
+};
+
+}  // namespace
+
+const ProviderTraits& traits_of(Provider provider) {
+  return kTraits[static_cast<std::size_t>(provider)];
+}
+
+std::string_view to_string(Provider provider) { return traits_of(provider).name; }
+
+Result<Provider> parse_provider(std::string_view text) {
+  const auto it = std::ranges::find(kTraits, text, &ProviderTraits::name);
+  if (it != kTraits.end()) return static_cast<Provider>(it - kTraits.begin());
+  std::string names;
+  for (const ProviderTraits& one : kTraits)
+    names.append(names.empty() ? "" : ", ").append(one.name);
+  return fail(Code::invalid, "provider '{}' is not one of {}", text, names);
+}
+
+}  // namespace berth::model

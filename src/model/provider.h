@@ -1,0 +1,46 @@
+// Providers of load balancers, and one table of what each can do. Rules about users' YAML, the
+// planner and drivers read it, so that nobody else names a provider. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace berth::model {
+
+enum class Provider : std::uint8_t { edge, tencent, aws, gcp };
+
+std::string_view to_string(Provider provider);  // "edge"
+Result<Provider> parse_provider(std::string_view text);
+
+// What fits one call, and what cannot be done at all.
+struct Abilities {
+  // Writes to one load balancer must follow each other.
+  bool serial_writes = true;
+  // A call may still take effect when the process that sent it is dead.
+  bool outlives_caller = true;
+  std::size_t create_batch = 50;   // listeners; also of attribute changes
+  std::size_t remove_batch = 20;   // listeners
+  std::size_t target_batch = 250;  // targets of all changes of one call
+  bool has_ranges = true;          // a listener may have more than one port
+  bool has_open_ranges = false;    // and may have all of them, without an end
+  bool has_both_protocols = true;  // TCP and UDP on one port, as two listeners
+  bool has_layer7 = true;          // rules by domain and path
+  // The longest name of a listener; where listeners have none, the longest tag.
+  std::size_t max_listener_name = 255;
+};
+
+struct ProviderTraits {
+  std::string_view name;
+  std::string_view title;  // for people: "AWS"
+  bool has_regions = true;
+  // Ids are unique within one account only, so that a reference names it.
+  bool has_account_in_id = false;
+  Abilities abilities{};
+};
+
+const ProviderTraits& traits_of(Provider provider);
+
+}  // namespace berth::model
