@@ -12,15 +12,16 @@ using wire::Object;
 using wire::Value;
 
 bool has_our_finalizer(const kube::ObjectMeta& meta) {
-  return std::ranges::find(meta.finalizers, api::kFinalizer) != meta.finalizers.end();
+  return std::ranges::find(meta.finalizers, api::kFinalizer, &kube::Interned::view) !=
+         meta.finalizers.end();
 }
 
 Array finalizer_patch(const kube::ObjectMeta& meta, bool with_ours) {
   Array before;
   Array after;
-  for (const std::string& finalizer : meta.finalizers) {
-    before.emplace_back(finalizer);
-    if (finalizer != api::kFinalizer) after.emplace_back(finalizer);
+  for (const kube::Interned& finalizer : meta.finalizers) {
+    before.emplace_back(finalizer.view());
+    if (finalizer != api::kFinalizer) after.emplace_back(finalizer.view());
   }
   if (with_ours) after.emplace_back(api::kFinalizer);
   // Missing and null are the same to the server's `test`.

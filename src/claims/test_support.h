@@ -27,6 +27,12 @@ inline void put(kube::StringMap& map, std::string_view key, std::string value) {
   }
 }
 
+inline void put(kube::SharedMap& map, std::string_view key, std::string value) {
+  kube::StringMap changed(map.begin(), map.end());
+  put(changed, key, std::move(value));
+  map = std::move(changed);
+}
+
 inline api::PortPool pool_with(std::vector<api::PortPoolItem> items) {
   api::PortPool pool;
   pool.meta = {.ns = kube::Interned("games"), .name = "rooms", .uid = "uid-of-rooms"};

@@ -298,7 +298,7 @@ TEST_F(NameComesBack, NothingOfTheFormerPodStaysOnTheBinding) {
   std::erase_if(room_.pod->meta.annotations,
                 [](const auto& one) { return one.first.view() == api::kKeepDurationAnnotation; });
   room_.step();
-  const kube::StringMap labels = room_.binding()->meta.labels;
+  const kube::SharedMap labels = room_.binding()->meta.labels;
   EXPECT_FALSE(kube::has(labels, "portpool.lobbies.games"));
   EXPECT_EQ(kube::get(labels, "portpool.rooms.games"), "item1");
   EXPECT_EQ(kube::get(labels, "team"), "red") << "somebody else's";

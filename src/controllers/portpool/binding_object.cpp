@@ -50,7 +50,7 @@ std::string unready_since(const api::PortBinding& binding, const kube::Pod& pod,
 
 // The merge patch from what is there to what is wanted: null for what `is_ours` and not wanted.
 template <class IsOurs>
-Object map_patch(const kube::StringMap& now, const Object& wanted, IsOurs is_ours) {
+Object map_patch(kube::MapView now, const Object& wanted, IsOurs is_ours) {
   Object patch;
   for (const auto& [key, value] : wanted) {
     if (!kube::has(now, key) || kube::get(now, key) != value.as_string()) patch[key] = value;

@@ -37,7 +37,7 @@ TEST(BindingPlan, AClaimThatFindsItsPodIsBoundAndLeadsToItInOneWrite) {
 TEST(BindingPlan, APodOfAnotherControllerStaysAsItIs) {
   Room room;
   room.listeners.clear();
-  room.pod->meta.labels.clear();
+  room.pod->meta.labels = {};
   put(room.pod->meta.annotations, api::kBindStatusAnnotation, std::string(api::kReady));
   room.pod->conditions = {{kube::Interned(api::kPortsReadyCondition), kube::ConditionStatus::yes}};
   EXPECT_FALSE(is_idle(room.look())) << "nothing leads to it";

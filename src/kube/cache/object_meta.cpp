@@ -5,7 +5,7 @@
 namespace berth::kube {
 namespace {
 
-StringMap::const_iterator find(const StringMap& map, std::string_view key) {
+MapView::iterator find(MapView map, std::string_view key) {
   const auto at = std::lower_bound(
       map.begin(), map.end(), key,
       [](const auto& entry, std::string_view wanted) { return entry.first.view() < wanted; });
@@ -14,12 +14,12 @@ StringMap::const_iterator find(const StringMap& map, std::string_view key) {
 
 }  // namespace
 
-std::string_view get(const StringMap& map, std::string_view key) {
+std::string_view get(MapView map, std::string_view key) {
   const auto at = find(map, key);
   return at == map.end() ? std::string_view() : std::string_view(at->second);
 }
 
-bool has(const StringMap& map, std::string_view key) { return find(map, key) != map.end(); }
+bool has(MapView map, std::string_view key) { return find(map, key) != map.end(); }
 
 std::size_t hash_value(const OwnerReference& owner) {
   // The uid alone tells owners apart; references without one are rare enough to share a bucket.

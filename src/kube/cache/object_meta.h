@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,16 +17,24 @@
 
 namespace berth::kube {
 
-// Sorted by key; label and annotation keys repeat over thousands of objects, so they are shared.
-using StringMap = std::vector<std::pair<Interned, std::string>>;
-// Empty when missing.
-std::string_view get(const StringMap& map, std::string_view key);
-bool has(const StringMap& map, std::string_view key);
-
 // By text, so that no order depends on where the text happens to lie.
 inline std::size_t hash_value(const Interned& text) {
   return std::hash<std::string_view>{}(text.view());
 }
+
+// Sorted by key; label and annotation keys repeat over thousands of objects, so they are shared.
+using MapEntry = std::pair<Interned, std::string>;
+using StringMap = std::vector<MapEntry>;
+// Objects that one owner made mostly have the same labels.
+using SharedMap = SharedList<MapEntry>;
+inline std::size_t hash_value(const MapEntry& entry) {
+  return combine_hash(hash_value(entry.first), std::hash<std::string>{}(entry.second));
+}
+// A map of either kind. Lives as long as the map.
+using MapView = std::span<const MapEntry>;
+// Empty when missing.
+std::string_view get(MapView map, std::string_view key);
+bool has(MapView map, std::string_view key);
 
 struct OwnerReference {
   Interned api_version{};
@@ -46,9 +55,9 @@ struct ObjectMeta {
   std::int64_t generation = 0;
   bool deleting = false;  // has a deletionTimestamp
   WallTime created{};
-  StringMap labels{};
+  SharedMap labels{};
   StringMap annotations{};
-  std::vector<std::string> finalizers{};
+  SharedList<Interned> finalizers{};
   SharedList<OwnerReference> owners{};  // the Pods of a ReplicaSet share one list
 
   ObjectKey key() const { return {std::string(ns.view()), name}; }

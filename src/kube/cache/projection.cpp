@@ -33,7 +33,14 @@ StringMap read_map(JsonNode node, const KeyFilter& filter) {
   StringMap map;
   node.fields(
       [&](std::string_view key, JsonNode value) { keep(map, filter, key, value.string()); });
+  tidy(map);
   return map;
+}
+
+std::vector<Interned> read_names(JsonNode node) {
+  std::vector<Interned> names;
+  node.items([&](JsonNode item) { names.emplace_back(item.string()); });
+  return names;
 }
 
 OwnerReference read_owner(JsonNode node) {
@@ -80,7 +87,7 @@ void read_meta(JsonNode node, const MetaRules& rules, ObjectMeta& meta, Problem&
     } else if (key == "ownerReferences" && rules.owners) {
       meta.owners = read_owners(value);
     } else if (key == "finalizers" && rules.finalizers) {
-      value.items([&](JsonNode item) { meta.finalizers.emplace_back(item.string()); });
+      meta.finalizers = read_names(value);
     }
   });
 }
@@ -124,7 +131,9 @@ bool read_entry(std::string_view message, const KeyFilter& filter, StringMap& ma
 
 bool read_meta(std::string_view message, const MetaRules& rules, ObjectMeta& meta,
                Problem& problem) {
+  StringMap labels;
   std::vector<OwnerReference> owners;
+  std::vector<Interned> finalizers;
   const bool ok = for_each_field(message, [&](const ProtoField& field) {
     switch (field.number) {
       case 1: meta.name = field.bytes; break;
@@ -134,17 +143,21 @@ bool read_meta(std::string_view message, const MetaRules& rules, ObjectMeta& met
       case 7: meta.generation = static_cast<std::int64_t>(field.scalar); break;
       case 8: return read_time(field.bytes, meta.created);
       case 9: meta.deleting = true; break;
-      case 11: return read_entry(field.bytes, rules.labels, meta.labels);
+      case 11: return read_entry(field.bytes, rules.labels, labels);
       case 12: return read_entry(field.bytes, rules.annotations, meta.annotations);
       case 13: return !rules.owners || read_owner(field.bytes, owners);
       case 14:
-        if (rules.finalizers) meta.finalizers.emplace_back(field.bytes);
+        if (rules.finalizers) finalizers.emplace_back(field.bytes);
         break;
       default: break;
     }
     return true;
   });
+  tidy(labels);
+  tidy(meta.annotations);
+  meta.labels = std::move(labels);
   meta.owners = std::move(owners);
+  meta.finalizers = std::move(finalizers);
   return ok;
 }
 
@@ -158,8 +171,6 @@ Result<> check(const ResourceType& type, ObjectMeta& meta, const Problem& proble
   if (meta.name.empty()) return fail(Code::invalid, "a {} has no name", type.kind);
   if (meta.resource_version == 0)
     return fail(error_of(Code::invalid, "it has no version").about(label_of(type, meta)));
-  tidy(meta.labels);
-  tidy(meta.annotations);
   return {};
 }
 

@@ -20,7 +20,7 @@ bool has_value(const Value& expression, std::string_view value) {
                              [&](const Value& one) { return one == Value(value); });
 }
 
-bool holds(const Value& expression, const kube::StringMap& labels) {
+bool holds(const Value& expression, kube::MapView labels) {
   const std::string_view key = wire::string_at(expression, "/key");
   const std::string_view op = wire::string_at(expression, "/operator");
   const bool present = kube::has(labels, key);
@@ -30,7 +30,7 @@ bool holds(const Value& expression, const kube::StringMap& labels) {
   return op == "In" ? among : op == "NotIn" && !among;
 }
 
-bool all_equal(const Object& map, const kube::StringMap& labels) {
+bool all_equal(const Object& map, kube::MapView labels) {
   return std::ranges::all_of(map, [&](const auto& entry) {
     return kube::has(labels, entry.key()) && entry.value() == Value(kube::get(labels, entry.key()));
   });
@@ -84,14 +84,14 @@ const Array& array_or_empty(const Value& object, std::string_view pointer) {
   return found == nullptr ? kNone : *found;
 }
 
-bool selects(const Value* selector, const kube::StringMap& labels) {
+bool selects(const Value* selector, kube::MapView labels) {
   if (selector == nullptr || !selector->is_object()) return false;
   return all_equal(object_or_empty(*selector, "/matchLabels"), labels) &&
          std::ranges::all_of(array_or_empty(*selector, "/matchExpressions"),
                              [&](const Value& expression) { return holds(expression, labels); });
 }
 
-bool selects(const Object& map, const kube::StringMap& labels) {
+bool selects(const Object& map, kube::MapView labels) {
   return !map.empty() && all_equal(map, labels);
 }
 

@@ -39,9 +39,9 @@ const wire::Object& object_or_empty(const wire::Value& object, std::string_view 
 const wire::Array& array_or_empty(const wire::Value& object, std::string_view pointer);
 
 // A `metav1.LabelSelector`. None at all selects nothing, an empty one everything.
-bool selects(const wire::Value* selector, const kube::StringMap& labels);
+bool selects(const wire::Value* selector, kube::MapView labels);
 // A plain map of labels, as Services have it. An empty one selects nothing.
-bool selects(const wire::Object& map, const kube::StringMap& labels);
+bool selects(const wire::Object& map, kube::MapView labels);
 
 // "25%" of a total, or a plain number.
 std::int64_t scaled_value(const wire::Value* value, std::int64_t total, bool round_up,

@@ -11,11 +11,11 @@ using wire::Object;
 using wire::Value;
 
 bool has_finalizer(const kube::ObjectMeta& meta, std::string_view name) {
-  return std::ranges::find(meta.finalizers, name) != meta.finalizers.end();
+  return std::ranges::find(meta.finalizers, name, &kube::Interned::view) != meta.finalizers.end();
 }
 
 Array without_finalizer(const kube::ObjectMeta& meta, std::string_view name) {
-  const auto at = std::ranges::find(meta.finalizers, name);
+  const auto at = std::ranges::find(meta.finalizers, name, &kube::Interned::view);
   const std::string path = fmt::format("/metadata/finalizers/{}", at - meta.finalizers.begin());
   return {Object{{"op", "test"}, {"path", path}, {"value", name}},
           Object{{"op", "remove"}, {"path", path}}};
