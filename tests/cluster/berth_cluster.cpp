@@ -40,6 +40,11 @@ const kube::ResourceType* find_type(const Value& object) {
 Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions options) {
   std::unique_ptr<BerthCluster> out(new BerthCluster);
   out->options_ = std::move(options);
+  auto port = testing::ReservedPort::take();
+  if (!port) return fail(Code::unavailable, "{}", port.error());
+  out->webhook_port_.emplace(std::move(*port));
+  if (out->options_.before_api_server)
+    out->options_.before_api_server(out->webhook_port_->number());
   const bool now = out->options_.with_workloads;
   auto plane = testing::ControlPlane::start({.with_workloads = true,
                                              .workloads_later = !now,
@@ -48,9 +53,6 @@ Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions op
                                              .api_server_args = out->options_.api_server_args});
   if (!plane) return fail(Code::unavailable, "{}", plane.error());
   out->plane_ = std::move(*plane);
-  auto port = testing::ReservedPort::take();
-  if (!port) return fail(Code::unavailable, "{}", port.error());
-  out->webhook_port_.emplace(std::move(*port));
   auto config = kube::load_config({.explicit_file = out->plane_->kubeconfig_path().string()});
   if (!config) return pass(config);
   out->client_ = std::make_unique<kube::Client>(out->transport_, *config);

@@ -29,6 +29,8 @@ struct BerthClusterOptions {
   // that are there by then keep their addresses, so that newcomers need others.
   bool with_workloads = true;
   std::vector<std::string> api_server_args{};
+  // Whoever configures the server for our webhooks must know their port.
+  std::function<void(int webhook_port)> before_api_server{};
   // The replicas are the control plane's second user, with all rights but not above the server's
   // limits, as the administrator is.
   bool as_plain_user = false;
