@@ -18,7 +18,7 @@ Result<> run(const std::string& program, const std::string& folder) {
   BerthCluster& cluster = **started;
   if (Result<> done = furnish(cluster); !done) return done;
   // Each gives its lease up, and nobody follows.
-  for (const std::size_t replica : {0, 1}) cluster.stop_replica(replica);
+  for (const std::size_t replica : {0u, 1u}) cluster.stop_replica(replica);
   if (Result<> done = leave_unseen(cluster); !done) return done;
   const auto version = testing::run({program, {"version"}, {}}, "", std::chrono::seconds{30});
   return record(cluster, kHouse, folder, version.out.substr(0, version.out.find('\n')));

@@ -61,13 +61,17 @@ class Upgrade : public OnBerthCluster, public ::testing::WithParamInterface<std:
       if (claim.state == ledger::SlotState::kept && claim.pod_name == kAway) return name;
     return "none";
   }
-  // Every claim is of a Pod that is there, or of the name that is away.
+  // Every claim, and every PortBinding, is of a Pod that is there, or of the name that is away.
   std::string held_by_nobody() {
     std::string out;
     for (const auto& [name, claim] : claims_in(*cluster_, kHouse)) {
       const auto it = before_.find(claim.pod_name);
       if (claim.pod_name != kAway && (it == before_.end() || it->second.uid != claim.pod_uid))
         out += fmt::format("{} is held for {}\n", name, claim.pod_name);
+    }
+    for (const Value& binding : cluster_->list(api::port_binding_kind().type, kHouse)) {
+      const std::string name(wire::string_at(binding, "/metadata/name"));
+      if (name != kAway && !before_.contains(name)) out += "PortBinding " + name + "\n";
     }
     return out;
   }
