@@ -88,7 +88,6 @@ EdgeDriver::EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<
     : options_(std::move(options)),
       low_ports_(low_ports),
       table_(low_ports, options_.listener_quota),
-      ids_(options_.id_seed ? Random(*options_.id_seed) : Random::from_entropy()),
       plane_(std::move(plane)),
       health_(std::move(health)) {}
 
@@ -98,9 +97,20 @@ const model::Abilities& EdgeDriver::abilities() const {
   return model::traits_of(model::Provider::edge).abilities;
 }
 
-// Two processes do not give the same id: one that somebody noted down before a restart must not
-// name another listener afterwards.
-std::string EdgeDriver::new_id() { return fmt::format("edge-{:016x}", ids_.next()); }
+// Of what it is, so that it is the same after a restart, and one that somebody noted down before
+// never names another listener.
+std::string EdgeDriver::id_for(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec) {
+  std::string text =
+      fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.protocol),
+                  spec.ports.first, spec.ports.last, spec.name);
+  for (;;) {
+    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    std::string id = fmt::format("edge-{:016x}", hash);
+    if (table_.find(lb, id) == nullptr) return id;
+    text += '+';  // two that have met in 64 bits
+  }
+}
 
 Result<std::vector<SocketAddress>> EdgeDriver::vips_of(const model::LoadBalancerRef& lb) const {
   const Result<std::vector<std::string>> texts = options_.addresses(lb);
@@ -161,7 +171,7 @@ Result<std::string> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
   if (!holder) return pass(holder);
   if (*holder != nullptr) return (*holder)->id;
 
-  ListenerRecord record{.lb = lb, .id = new_id(), .spec = wanted, .vips = vips};
+  ListenerRecord record{.lb = lb, .id = id_for(lb, wanted), .spec = wanted, .vips = vips};
   record.spec.targets.clear();
   record.listener = std::make_shared<Listener>(Listener::Options{
       .id = record.id,

@@ -19,7 +19,6 @@
 #include <optional>
 
 #include "base/mutex.h"
-#include "base/random.h"
 #include "edge/data_plane.h"
 #include "edge/health_checker.h"
 #include "edge/listener_table.h"
@@ -50,7 +49,6 @@ struct EdgeOptions {
   // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
   // tests make it short.
   Duration second = std::chrono::seconds{1};
-  std::optional<std::uint64_t> id_seed{};  // none: from the operating system
 };
 
 struct TargetSnapshot {
@@ -142,7 +140,8 @@ class EdgeDriver final : public lb::Driver {
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
   std::size_t connections() const;
   void settle(const Context& context);
-  std::string new_id() REQUIRES(mu_);
+  std::string id_for(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec)
+      REQUIRES(mu_);
 
   const EdgeOptions options_;
   const LowPorts low_ports_;
@@ -151,7 +150,6 @@ class EdgeDriver final : public lb::Driver {
   mutable Mutex mu_;
   ListenerTable table_ GUARDED_BY(mu_);
   std::vector<Endpoint> own_endpoints_ GUARDED_BY(mu_);
-  Random ids_ GUARDED_BY(mu_);
   // Listeners whose sockets were to be closed, and how many of them surely are.
   std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;
   std::uint64_t closes_done_ GUARDED_BY(mu_) = 0;

@@ -63,6 +63,22 @@ TEST_F(EdgeDriverTest, CreatingAgainUnderTheSameNameGivesTheSameListener) {
   EXPECT_THAT(list(), SizeIs(1));
 }
 
+// Whoever noted its id down need not write another one after every restart; and the id of one
+// listener never names another.
+TEST_F(EdgeDriverTest, AListenerHasItsIdAgainAfterARestart) {
+  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
+  const std::string udp = create(spec_of("room", {30'000, 30'000}, Protocol::udp)).value();
+  EXPECT_NE(udp, id);
+  ASSERT_TRUE(remove(id));
+  const std::string heir = create(spec_of("heir", {30'000, 30'000})).value();
+  EXPECT_NE(heir, id);
+
+  Edge next;
+  next.lb = edge_.lb;
+  const model::ListenerSpec spec = spec_of("heir", {30'000, 30'000});
+  EXPECT_EQ(next.driver->create(next.context, next.lb, {&spec, 1}).front().value(), heir);
+}
+
 TEST_F(EdgeDriverTest, ATakenPortIsSaidToBeTakenAndByWhom) {
   ASSERT_TRUE(create(spec_of("room", {30'000, 30'009})));
   for (const auto& other :

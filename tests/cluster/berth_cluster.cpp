@@ -40,13 +40,19 @@ const kube::ResourceType* find_type(const Value& object) {
 Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions options) {
   std::unique_ptr<BerthCluster> out(new BerthCluster);
   out->options_ = std::move(options);
-  auto plane = testing::ControlPlane::start(
-      {.with_workloads = true, .nodes = 3, .api_server_args = out->options_.api_server_args});
-  if (!plane) return fail(Code::unavailable, "{}", plane.error());
-  out->plane_ = std::move(*plane);
   auto port = testing::ReservedPort::take();
   if (!port) return fail(Code::unavailable, "{}", port.error());
   out->webhook_port_.emplace(std::move(*port));
+  if (out->options_.before_api_server)
+    out->options_.before_api_server(out->webhook_port_->number());
+  const bool now = out->options_.with_workloads;
+  auto plane = testing::ControlPlane::start({.with_workloads = true,
+                                             .workloads_later = !now,
+                                             .nodes = 3,
+                                             .pod_cidr = now ? "10.64.0.0/12" : "10.72.0.0/13",
+                                             .api_server_args = out->options_.api_server_args});
+  if (!plane) return fail(Code::unavailable, "{}", plane.error());
+  out->plane_ = std::move(*plane);
   auto config = kube::load_config({.explicit_file = out->plane_->kubeconfig_path().string()});
   if (!config) return pass(config);
   out->client_ = std::make_unique<kube::Client>(out->transport_, *config);
@@ -57,7 +63,7 @@ Result<std::unique_ptr<BerthCluster>> BerthCluster::start(BerthClusterOptions op
          fmt::format("--user={}", testing::ControlPlane::kUserName)});
     if (!bound.ok()) return fail(Code::unavailable, "{}", bound.err);
   }
-  out->make_namespace(kProbeNamespace);
+  if (out->options_.with_workloads) out->make_namespace(kProbeNamespace);
   for (std::size_t i = 0; i < out->options_.replicas; ++i) out->start_replica();
   if (out->options_.replicas == 0) return out;
   if (!eventually(kPatience, [&] { return out->serves(); }))
@@ -97,7 +103,9 @@ std::size_t BerthCluster::start_replica() {
                                 fmt::format("--webhook-port={}", webhook_port_->number())};
   args.insert(args.end(), options_.edge_args.begin(), options_.edge_args.end());
   args.insert(args.end(), options_.controller_args.begin(), options_.controller_args.end());
-  auto started = testing::Process::spawn({BERTH_PROGRAM, std::move(args), {}}, log);
+  const std::filesystem::path program =
+      options_.program.empty() ? std::filesystem::path(BERTH_PROGRAM) : options_.program;
+  auto started = testing::Process::spawn({program, std::move(args), {}}, log);
   if (!started) {
     fmt::print(stderr, "{}\n", started.error());
     std::abort();
@@ -117,6 +125,11 @@ void BerthCluster::kill_replica(std::size_t number) {
   replicas_[number].given_up = true;
   ::kill(process.pid(), SIGKILL);
   (void)process.wait(10s);
+}
+
+void BerthCluster::stop_replica(std::size_t number) {
+  replicas_[number].given_up = true;
+  replicas_[number].process.stop(kPatience);
 }
 
 void BerthCluster::hold_replica(std::size_t number) {

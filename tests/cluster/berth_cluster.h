@@ -23,7 +23,14 @@ namespace berth {
 
 struct BerthClusterOptions {
   std::size_t replicas = 2;
+  // What replicas run; empty for the binary of this build.
+  std::filesystem::path program{};
+  // Whether controllers and nodes run from the beginning; otherwise when the plane is asked. Pods
+  // that are there by then keep their addresses, so that newcomers need others.
+  bool with_workloads = true;
   std::vector<std::string> api_server_args{};
+  // Whoever configures the server for our webhooks must know their port.
+  std::function<void(int webhook_port)> before_api_server{};
   // The replicas are the control plane's second user, with all rights but not above the server's
   // limits, as the administrator is.
   bool as_plain_user = false;
@@ -52,11 +59,15 @@ class BerthCluster {
 
   // Replicas are numbered as they are started; numbers are not used again.
   std::size_t start_replica();
+  // What replicas that are started from now on run.
+  void use_program(std::filesystem::path program) { options_.program = std::move(program); }
+  int webhook_port() const { return webhook_port_->number(); }
   // Whether it serves webhooks by now: its caches are there.
   bool wait_until_ready(std::size_t number);
   bool runs(std::size_t number) { return replicas_[number].process.running(); }
   pid_t pid_of(std::size_t number) const { return replicas_[number].process.pid(); }
   void kill_replica(std::size_t number);  // SIGKILL
+  void stop_replica(std::size_t number);  // SIGTERM, as a Deployment does it
   void hold_replica(std::size_t number);  // SIGSTOP
   void resume_replica(std::size_t number);
   // The one that holds the lease and runs.

@@ -245,6 +245,7 @@ bool RoomBook::leads_to(const Place& place, const api::PortBindingItem& binding,
 }
 
 void RoomBook::check_reached(const Room& room) {
+  if (bears_unreached_) return;
   for (const api::PortBindingItem& binding : room.bindings) {
     for (const Place& place : places_of(binding)) {
       if (leads_to(place, binding, room)) continue;

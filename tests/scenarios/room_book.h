@@ -58,6 +58,8 @@ class RoomBook {
 
   // What people do by hand is taken as it is, however wrong.
   void look_away(bool away) { ledger_.look_away(away); }
+  // A load balancer was emptied, and rooms that were told Ready are not reached for a moment.
+  void bear_unreached(bool bears) { bears_unreached_ = bears; }
 
   static Room read(const wire::Value& pod);
   // Pods that are there, by uid; those that have ended as well.
@@ -100,6 +102,7 @@ class RoomBook {
   std::map<std::string, Room> rooms_;
   std::map<std::string, Past> past_;  // by name
   std::map<Place, LastUse> last_use_;
+  bool bears_unreached_ = false;
   std::size_t ever_ready_ = 0;
   std::size_t came_back_ = 0;
   bool closed_ = false;

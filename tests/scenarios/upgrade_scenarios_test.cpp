@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <set>
 
 #include "claims/pod_seal.h"
 #include "claims/seal.h"
@@ -84,6 +85,32 @@ class UpgradeTest : public ::testing::Test {
     for (const Value& pod : all(kPods))
       EXPECT_NE(annotation(pod, claims::kPortsSealAnnotation), "") << wire::to_json(pod);
   }
+  // As after a restart of a load balancer that lives in the controller's process.
+  void empty_load_balancers() {
+    house_.book().bear_unreached(true);
+    sim::lb::ModelProvider& provider = house_.world().provider();
+    for (const model::LoadBalancerRef& lb : provider.load_balancers())
+      for (const auto& listener : provider.listeners(lb)) provider.remove_listener(lb, listener.id);
+  }
+  // Listeners that lead somewhere.
+  std::set<std::string> served() {
+    std::set<std::string> out;
+    sim::lb::ModelProvider& provider = house_.world().provider();
+    for (const model::LoadBalancerRef& lb : provider.load_balancers())
+      for (const auto& listener : provider.listeners(lb))
+        if (!listener.spec.targets.empty())
+          out.insert(model::to_string(lb) + " " + listener.spec.name);
+    return out;
+  }
+  // Long before the audit that comes by itself.
+  void expect_served_soon(const std::set<std::string>& rooms) {
+    ASSERT_TRUE(house_.cluster().run_for(seconds{30}));
+    EXPECT_EQ(served(), rooms);
+    house_.book().bear_unreached(false);
+    settle();
+    EXPECT_EQ(told(), told_);
+  }
+
   std::vector<std::string> versions() {
     std::vector<std::string> out;
     for (const std::string& path : {kListeners, kPods, kPools})
@@ -129,6 +156,30 @@ TEST_F(UpgradeTest, KeysAndGrantsThatAreLostCostNoRoomItsPort) {
   house_.book().look_away(false);
   expect_nobody_notices();
   expect_all_sealed();
+}
+
+// Their pool seals them again, and players are let in at that moment: nobody waits for an audit. So
+// it is with what the version before made while our keys were there already.
+TEST_F(UpgradeTest, ListenersThatGetTheirSealsAfterTheStartAreServedAtOnce) {
+  const std::set<std::string> rooms = served();
+  ASSERT_GE(rooms.size(), kRoomKinds);
+  house_.world().crash_all();
+  for (const Value& listener : all(kListeners)) {
+    const std::string name(wire::string_at(listener, "/metadata/name"));
+    const Object annotations{{claims::kSealAnnotation, "no seal"}};
+    ASSERT_TRUE(house_.cluster().ask("PATCH", kListeners + "/" + name,
+                                     Object{{"metadata", Object{{"annotations", annotations}}}}));
+  }
+  empty_load_balancers();
+  expect_served_soon(rooms);
+}
+
+TEST_F(UpgradeTest, ListenersThatGetTheirGrantsAfterTheStartAreServedAtOnce) {
+  const std::set<std::string> rooms = served();
+  house_.world().crash_all();
+  ASSERT_TRUE(house_.cluster().ask("DELETE", "/apis/berth.dev/v1/loadbalancers"));
+  empty_load_balancers();
+  expect_served_soon(rooms);
 }
 
 }  // namespace

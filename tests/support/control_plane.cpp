@@ -187,7 +187,8 @@ ControlPlane::Outcome ControlPlane::bring_up() {
   if (auto done = write_credentials(); !done) return done;
   if (auto done = start_etcd(); !done) return done;
   if (auto done = start_api_server(); !done) return done;
-  return options_.with_workloads ? start_workloads() : Outcome();
+  const bool now = options_.with_workloads && !options_.workloads_later;
+  return now ? start_workloads() : Outcome();
 }
 
 ControlPlane::Outcome ControlPlane::write_credentials() {
@@ -290,7 +291,7 @@ ControlPlane::Outcome ControlPlane::start_workloads() {
 
 ControlPlane::Outcome ControlPlane::start_kwok() {
   std::vector<std::string> args{"--kubeconfig=" + admin_kubeconfig_.string(),
-                                "--manage-all-nodes=true", "--cidr=10.64.0.0/12",
+                                "--manage-all-nodes=true", "--cidr=" + options_.pod_cidr,
                                 "--node-lease-duration-seconds=40"};
   for (const auto& stage : stage_files()) args.push_back("--config=" + stage.string());
   return launch("kwok", std::move(args));

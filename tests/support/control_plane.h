@@ -28,7 +28,11 @@ struct ControlPlaneOptions {
   // Also start controller-manager, scheduler and kwok: Deployments then become Pods, and Pods run
   // on simulated nodes. Without it Pods stay as they were created, and need no service account.
   bool with_workloads = false;
+  // They are started by start_workloads(): what is put on the server before meets nobody.
+  bool workloads_later = false;
   int nodes = 2;
+  // Where simulated Pods have their addresses, from the first one on.
+  std::string pod_cidr = "10.64.0.0/12";
 
   // Appended to the flags of kube-apiserver, so they win over ours.
   std::vector<std::string> api_server_args{};
@@ -50,6 +54,10 @@ class ControlPlane {
 
   // Why no control plane can be started here, if so: the reason to skip a test.
   static std::optional<std::string> unavailable();
+
+  using Outcome = std::expected<void, std::string>;
+  // With `workloads_later`: what start() left out.
+  Outcome start_workloads();
 
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
@@ -85,8 +93,6 @@ class ControlPlane {
   [[nodiscard]] std::chrono::milliseconds start_duration() const { return start_duration_; }
 
  private:
-  using Outcome = std::expected<void, std::string>;
-
   ControlPlane(ControlPlaneOptions options, ScratchDir dir, ReservedPort etcd_port,
                ReservedPort api_port);
 
@@ -98,7 +104,6 @@ class ControlPlane {
   Outcome start_etcd();
   Outcome start_api_server();
   Outcome write_kubeconfigs();
-  Outcome start_workloads();
   Outcome start_kwok();
   Outcome wait_for_workloads();
 

@@ -48,17 +48,24 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
 }
 
 void ListenerController::watch() {
-  wishes_.watch(listeners_, [](const auto& change, const auto& emit) {
+  wishes_.watch(listeners_, [this](const auto& change, const auto& emit) {
     // Another controller looks after it, and its status and finalizer are for that one to write.
     if (claims::is_foreign(change.object())) return;
+    const bool again = is_trusted_again(change);
+    if (again) {
+      const MutexLock lock(mu_);
+      doubtful_.insert(change.object().meta.key());
+    }
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    if (!change.after || !rests(*change.after)) emit(change.object().meta.key());
+    if (!change.after || again || !rests(*change.after)) emit(change.object().meta.key());
   });
   notes_.at_start([this] { queue_outcomes(); });
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
   // is back.
   listeners_.on_change([this](const kube::Change<api::Listener>& change) {
-    if (!change.after && engine_) engine_->forget(change.object().meta.key().to_string());
+    if (change.after) return;
+    (void)take_doubtful(change.object().meta.key());
+    if (engine_) engine_->forget(change.object().meta.key().to_string());
   });
   // A grant that came or went decides whether its Listeners are acted on. Those of the first list
   // are known before any Listener is looked at.
@@ -70,6 +77,23 @@ void ListenerController::watch() {
       if (is_about(grants, *one) && !rests(*one)) emit(one->meta.key());
     }
   });
+}
+
+// The audit leaves out what is not trusted, also after a restart of the load balancer, when nothing
+// is there of it; and what rests is not looked at until the next one.
+bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& change) const {
+  if (!change.before || !change.after) return false;
+  const auto seal_of = [](const api::Listener& listener) {
+    return kube::get(listener.meta.annotations, claims::kSealAnnotation);
+  };
+  return seal_of(*change.before) != seal_of(*change.after) &&
+         sealer_.judge(*change.before) == claims::Trust::forged &&
+         sealer_.judge(*change.after) != claims::Trust::forged;
+}
+
+bool ListenerController::take_doubtful(const ObjectKey& key) {
+  const MutexLock lock(mu_);
+  return doubtful_.erase(key) > 0;
 }
 
 // Outcomes that came while nobody wrote them down.
@@ -90,11 +114,12 @@ void ListenerController::add_to(kube::Manager& manager) {
 Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
                                                    const ObjectKey& key) {
   const auto listener = listeners_.get(key);
+  const bool doubtful = take_doubtful(key);
   if (!listener || (listener->meta.deleting && !claims::has_our_finalizer(listener->meta))) {
     engine_->forget(key.to_string());
     return Requeue{};
   }
-  if (rests(*listener)) return Requeue{};
+  if (rests(*listener) && !doubtful) return Requeue{};
   Result<engine::Wish> wish = granted_wish(*listener);
   if (Result<> led = options_.check_targets(*listener); wish && wish->spec && !led)
     wish = pass(led);

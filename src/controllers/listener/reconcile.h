@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "base/mutex.h"
 #include "claims/courtesy.h"
@@ -55,6 +56,9 @@ class ListenerController final : public engine::Sink {
 
   void watch();
   void queue_outcomes();
+  // Its seal is back: what is done for it was done for nobody, or not at all.
+  bool is_trusted_again(const kube::Change<api::Listener>& change) const;
+  bool take_doubtful(const kube::ObjectKey& key);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
@@ -74,6 +78,8 @@ class ListenerController final : public engine::Sink {
   engine::Engine* engine_ = nullptr;
   mutable Mutex mu_;
   std::map<kube::ObjectKey, Noted> outcomes_ GUARDED_BY(mu_);
+  // Trusted again, and not looked at since.
+  std::set<kube::ObjectKey> doubtful_ GUARDED_BY(mu_);
   std::uint64_t reports_ GUARDED_BY(mu_) = 0;
   kube::Controller wishes_;
   kube::Controller notes_;
