@@ -112,10 +112,11 @@ struct App::Parts {
                  {.registry = &registry}),
         slots(listeners.store(), pools.store(), config.load_balancers),
         tokens(random.fork()),
-        claimer(client, listeners.store(), slots, random.fork(),
+        sightings(tasks, listeners.store()),
+        claimer(client, listeners.store(), slots, sightings, random.fork(),
                 {.lowest_first = [this] { return manager.leading(); },
                  .defaults = config.load_balancers}),
-        leader_claimer(leader_client, listeners.store(), slots, random.fork(),
+        leader_claimer(leader_client, listeners.store(), slots, sightings, random.fork(),
                        {.defaults = config.load_balancers}),
         sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
           const auto rings = keys.current();
@@ -374,6 +375,7 @@ struct App::Parts {
   claims::SlotIndex slots;
   TokenSource tokens;
   claims::Courtesy courtesy;
+  claims::Sightings sightings;
   claims::Claimer claimer;         // of the webhook
   claims::Claimer leader_claimer;  // of controllers
   claims::Sealer sealer;
