@@ -34,8 +34,9 @@ test: setup ## build and run all tests
 
 test-planted: setup ## planted defects, which the simulation must find one by one
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING
-	@$(STAGE) build-planted ninja -C build/dev -j $(JOBS) planted_test
+	@$(STAGE) build-planted ninja -C build/dev -j $(JOBS) planted_test planted_hands_test
 	@$(STAGE) test-planted build/dev/tests/scenarios/planted_test
+	@$(STAGE) test-planted-hands build/dev/tests/scenarios/planted_hands_test
 
 test-faults: setup ## port pools with every write crashed, and in random trouble (BERTH_SCENARIO_SECONDS=600 for longer)
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING

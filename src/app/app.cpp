@@ -112,9 +112,10 @@ struct App::Parts {
                  {.registry = &registry}),
         slots(listeners.store(), pools.store()),
         tokens(random.fork()),
-        claimer(client, listeners.store(), slots, random.fork(),
+        sightings(tasks, listeners.store()),
+        claimer(client, listeners.store(), slots, sightings, random.fork(),
                 {.lowest_first = [this] { return manager.leading(); }}),
-        leader_claimer(leader_client, listeners.store(), slots, random.fork(), {}),
+        leader_claimer(leader_client, listeners.store(), slots, sightings, random.fork(), {}),
         sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
           const auto rings = keys.current();
           return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
@@ -373,6 +374,7 @@ struct App::Parts {
   claims::SlotIndex slots;
   TokenSource tokens;
   claims::Courtesy courtesy;
+  claims::Sightings sightings;
   claims::Claimer claimer;         // of the webhook
   claims::Claimer leader_claimer;  // of controllers
   claims::Sealer sealer;

@@ -29,11 +29,12 @@ bool was_lost(Code code) { return code == Code::precondition || code == Code::no
 
 }  // namespace
 
-Claimer::Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, Random random,
-                 Options options)
+Claimer::Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index,
+                 const Sightings& sightings, Random random, Options options)
     : client_(client),
       store_(store),
       index_(index),
+      sightings_(sightings),
       unbound_(store),
       options_(std::move(options)),
       random_(random) {}

@@ -16,6 +16,7 @@
 #include "base/random.h"
 #include "claims/list_turns.h"
 #include "claims/seal.h"
+#include "claims/sightings.h"
 #include "claims/slot_index.h"
 #include "claims/unbound_claims.h"
 #include "kube/client/client.h"
@@ -67,8 +68,8 @@ class Claimer {
   };
 
   // Before the informers start.
-  Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, Random random,
-          Options options);
+  Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index, const Sightings& sightings,
+          Random random, Options options);
 
   // One slot for each request or none: what was taken is given back when a later one fails.
   Result<std::vector<TakenSlot>> claim_all(const Context& context,
@@ -93,9 +94,12 @@ class Claimer {
 
   // Whether a Pod that arrives with a token and was told of these ports is one that was answered
   // just now, here or by another replica: the claim is unbound, of that Pod's namespace, name and
-  // request, and seconds old. Otherwise the token came with a copied manifest.
+  // request, and was first seen seconds ago. Otherwise the token came with a copied manifest.
   Result<bool> is_recent_claim(const Context& context, const ledger::Claim& claim,
                                const std::vector<api::PortBindingItem>& told);
+
+  // For how long this replica has seen the lock with the claim that it has here.
+  Duration age(const api::Listener& lock) const { return sightings_.age(lock); }
 
   // `precondition`: the server has it otherwise; we know it now.
   Result<> need_current(const Context& context, const api::Listener& listener);
@@ -137,6 +141,7 @@ class Claimer {
   kube::Client& client_;
   ListenerStore& store_;
   SlotIndex& index_;
+  const Sightings& sightings_;
   const UnboundClaims unbound_;
   const Options options_;
   Mutex mu_;

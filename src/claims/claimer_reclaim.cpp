@@ -72,8 +72,7 @@ Result<bool> Claimer::is_recent_claim(const Context& context, const ledger::Clai
   const bool recent = std::ranges::any_of(locks, [&](const ListenerPtr& lock) {
     const auto earlier = claim_of(*lock);
     return earlier && earlier->ns == claim.ns && earlier->pod_name == claim.pod_name &&
-           earlier->request == claim.request &&
-           context.tasks.wall_time() - earlier->since < kReinvocationWindow;
+           earlier->request == claim.request && age(*lock) < kReinvocationWindow;
   });
   // A name is created once. Without one the manifest may be that of a Pod which has come already.
   if (!recent || !claim.pod_name.empty()) return recent;
@@ -181,14 +180,15 @@ Result<std::vector<TakenSlot>> Claimer::reuse_oldest(const Context& context,
   if (claim.owner_uid.empty()) return std::vector<TakenSlot>{};
   if (unbound_.count(claim.owner_uid) < kMaxUnboundClaims) return std::vector<TakenSlot>{};
 
-  const WallTime until = context.tasks.wall_time() - kReuseAge;
   std::vector<ListenerPtr> unbound;
-  for (const kube::ObjectKey& key : unbound_.oldest(claim.owner_uid, until, kMaxUnboundClaims))
-    if (ListenerPtr lock = store_.get(key)) unbound.push_back(std::move(lock));
+  for (const kube::ObjectKey& key : unbound_.oldest(claim.owner_uid, kMaxUnboundClaims)) {
+    ListenerPtr lock = store_.get(key);
+    if (lock && age(*lock) >= kReuseAge) unbound.push_back(std::move(lock));
+  }
   // What the store has may be newer.
   const LocksByEntry oldest = oldest_match(requests, unbound, [&](const ledger::Claim& earlier) {
     return earlier.state == SlotState::claimed && earlier.owner_uid == claim.owner_uid &&
-           earlier.request == claim.request && earlier.since <= until && earlier.pod_uid.empty();
+           earlier.request == claim.request && earlier.pod_uid.empty();
   });
   if (oldest.empty()) return std::vector<TakenSlot>{};
   const ledger::Claim earlier = *claim_of(*oldest.front().front());

@@ -38,14 +38,14 @@ std::size_t UnboundClaims::count(const std::string& owner_uid) const {
   return it == by_owner_.end() ? 0 : it->second.size();
 }
 
-std::vector<kube::ObjectKey> UnboundClaims::oldest(const std::string& owner_uid, WallTime until,
+std::vector<kube::ObjectKey> UnboundClaims::oldest(const std::string& owner_uid,
                                                    std::size_t pods) const {
   std::vector<kube::ObjectKey> out;
   const MutexLock lock(mu_);
   const auto it = by_owner_.find(owner_uid);
   if (it == by_owner_.end()) return out;
   for (const auto& [answer, locks] : it->second) {
-    if (answer.first > until || pods-- == 0) break;
+    if (pods-- == 0) break;
     out.insert(out.end(), locks.begin(), locks.end());
   }
   return out;

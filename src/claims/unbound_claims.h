@@ -1,5 +1,6 @@
-// UnboundClaims: claims whose Pods have not been seen, by the Pods' controller, the oldest first. A
-// large workload has thousands of them while its Pods start; an admission looks at a few.
+// UnboundClaims: claims whose Pods have not been seen, by the Pods' controller, the oldest first,
+// as they say themselves. A large workload has thousands of them while its Pods start; an admission
+// looks at a few. How old they really are, Sightings know.
 //
 // Fed by the changes of the Listener store. Thread-safe; owned by the Claimer, which attaches it
 // before the informers start.
@@ -22,10 +23,8 @@ class UnboundClaims {
 
   // How many Pods of the owner were answered and have not been seen.
   std::size_t count(const std::string& owner_uid) const;
-  // The locks of those that were answered first, until then at the latest, and of so many Pods at
-  // most.
-  std::vector<kube::ObjectKey> oldest(const std::string& owner_uid, WallTime until,
-                                      std::size_t pods) const;
+  // The locks of those that were answered first, of so many Pods at most.
+  std::vector<kube::ObjectKey> oldest(const std::string& owner_uid, std::size_t pods) const;
 
  private:
   // All claims of one answer have its time and its token.

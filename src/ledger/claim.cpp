@@ -60,6 +60,15 @@ Claim moved(Claim claim, SlotState state, WallTime now) {
   return claim;
 }
 
+// Times in a claim may be anything that somebody wrote.
+Duration between(WallTime from, WallTime to) {
+  Duration::rep out = 0;
+  const bool fits =
+      !__builtin_sub_overflow(to.time_since_epoch().count(), from.time_since_epoch().count(), &out);
+  if (fits) return Duration{out};
+  return from < to ? Duration::max() : Duration::min();
+}
+
 // What a slot becomes from which nothing leads anywhere.
 std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
   // A Pod that never had a name has none to come back under, and one that never was has nothing to
@@ -180,14 +189,20 @@ std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now) {
 
 Claim gone_astray(Claim claim, WallTime now) { return moved(std::move(claim), draining, now); }
 
-std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now) {
+std::optional<Claim> window_over(Claim claim, Duration quarantine, Duration rested, WallTime now) {
   // Keeping counts as quarantine: nothing has led here all the while.
-  const Duration left = claim.state == kept ? quarantine - (now - claim.since) : Duration::zero();
+  const Duration left = claim.state == kept ? quarantine - rested : Duration::zero();
   if (left <= Duration::zero()) return std::nullopt;
   claim = moved(std::move(claim), quarantined, now);
   claim.keep = {};
   claim.until = now + left;
   return claim;
+}
+
+Duration still_waits(const Claim& claim, WallTime until, Duration seen_for, WallTime now) {
+  const Duration meant = std::max(between(claim.since, until), Duration::zero());
+  const Duration by_clock = std::max(between(now, until), std::min(meant, kClockSkew) - seen_for);
+  return std::min(meant - seen_for, by_clock);
 }
 
 WallTime kept_until(const Claim& claim, Duration max_keep) {

@@ -91,8 +91,9 @@ std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarant
 std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now);
 // Of a kept or quarantined slot that was found to lead somewhere.
 Claim gone_astray(Claim claim, WallTime now);
-// Of a kept or quarantined slot whose time is over.
-std::optional<Claim> window_over(Claim claim, Duration quarantine, WallTime now);
+// Of a kept or quarantined slot whose time is over; it has certainly led nowhere for as long as it
+// rested.
+std::optional<Claim> window_over(Claim claim, Duration quarantine, Duration rested, WallTime now);
 
 // A claim whose Pod was not seen this long after admission belongs to nobody: the creation failed
 // after our answer.
@@ -103,5 +104,12 @@ inline constexpr Duration kUnboundClaimLifetime = std::chrono::seconds{60};
 inline constexpr Duration kMaxKeep = std::chrono::hours{24 * 30};
 // Until when a kept slot is kept, whatever its claim says. Nothing is kept that was no Pod's.
 WallTime kept_until(const Claim& claim, Duration max_keep);
+
+// Clocks of replicas differ by less; more than that costs waiting slots some of their time.
+inline constexpr Duration kClockSkew = std::chrono::minutes{10};
+// How much longer a slot waits that moves on at `until`; zero or less: its time is over. That time
+// was written by a clock that may not be ours: who has seen it wait for as long as it was meant to
+// goes by that, and who has not must have seen a part of it that is longer than clocks differ.
+Duration still_waits(const Claim& claim, WallTime until, Duration seen_for, WallTime now);
 
 }  // namespace berth::ledger

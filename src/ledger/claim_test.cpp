@@ -66,12 +66,13 @@ TEST(SlotStates, KeepingCountsAsQuarantine) {
   const auto kept = drained(claim, std::chrono::seconds{30}, now);
   ASSERT_EQ(kept->state, SlotState::kept);
   EXPECT_EQ(kept->until, now + std::chrono::seconds{10});
-  const auto rest = window_over(*kept, std::chrono::seconds{30}, kept->until);
+  const Duration rested = kept->until - kept->since;
+  const auto rest = window_over(*kept, std::chrono::seconds{30}, rested, kept->until);
   ASSERT_TRUE(rest);
   EXPECT_EQ(rest->state, SlotState::quarantined);
   EXPECT_EQ(rest->until, now + std::chrono::seconds{30});
-  EXPECT_FALSE(window_over(*kept, std::chrono::seconds{5}, kept->until));
-  EXPECT_FALSE(window_over(*rest, std::chrono::seconds{30}, rest->until));
+  EXPECT_FALSE(window_over(*kept, std::chrono::seconds{5}, rested, kept->until));
+  EXPECT_FALSE(window_over(*rest, std::chrono::seconds{30}, rested, rest->until));
 }
 
 TEST(SlotStates, AClaimThatLedNowhereNeedsNoQuarantine) {
@@ -88,6 +89,38 @@ TEST(ClaimToken, SaysWhenItWasMade) {
   EXPECT_NE(token, make_token(now, 1, 3));
   for (const char* other : {"", "-", "token-1", "0123456789abcdef", "ffffffffffff-1", "-1-2"})
     EXPECT_EQ(token_time(other), std::nullopt) << other;
+}
+
+// Whoever saw the whole of it goes by what it saw, whatever its clock says.
+TEST(Claim, WaitsForAsLongAsItWasMeantTo) {
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  const WallTime now{hours{1000}};
+  const Claim claim{.state = SlotState::quarantined, .since = now, .until = now + minutes{2}};
+  for (const minutes ahead : {minutes{-9}, minutes{0}, minutes{9}}) {
+    EXPECT_EQ(still_waits(claim, claim.until, minutes{0}, now + ahead), minutes{2});
+    EXPECT_EQ(still_waits(claim, claim.until, minutes{2}, now + minutes{2} + ahead), minutes{0});
+  }
+}
+
+// Of a long wait, a new leader has seen only the end.
+TEST(Claim, ALongWaitDoesNotBeginAnewWithEachLeader) {
+  using std::chrono::hours;
+  using std::chrono::minutes;
+  const WallTime now{hours{1000}};
+  const Claim claim{.state = SlotState::kept, .since = now - hours{24}, .until = now};
+  EXPECT_EQ(still_waits(claim, claim.until, minutes{0}, now), kClockSkew);
+  EXPECT_EQ(still_waits(claim, claim.until, minutes{4}, now - hours{3}), hours{3});
+  EXPECT_EQ(still_waits(claim, claim.until, kClockSkew, now), minutes{0});
+}
+
+// People can write any time.
+TEST(Claim, WaitsForNothingThatMakesNoSense) {
+  const Claim backwards{.since = WallTime::max(), .until = WallTime::min()};
+  EXPECT_LE(still_waits(backwards, backwards.until, Duration::zero(), WallTime{}),
+            Duration::zero());
+  const Claim endless{.since = WallTime::min(), .until = WallTime::max()};
+  EXPECT_GT(still_waits(endless, endless.until, Duration::zero(), WallTime{}), Duration::zero());
 }
 
 // A creation that failed after our answer: a quota, or a post that no API server sent.

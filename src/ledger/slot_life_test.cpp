@@ -190,7 +190,7 @@ class Explorer {
           next.applied = false;
           return move(life, Event::astray, next);
         }
-        next.claim = window_over(claim, kQuarantine, claim.until);
+        next.claim = window_over(claim, kQuarantine, claim.until - claim.since, claim.until);
         return move(life, Event::window_over, next);
       case SlotState::free: return;
     }

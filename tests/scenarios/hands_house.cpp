@@ -283,10 +283,12 @@ HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role rol
       people_(people_for(role)),
       house_(seed, with_people(std::move(options), people_)),
       trust_(house_.world(), kGrace),
+      written_(house_.world(), trust_),
       diary_(house_.world().kernel()) {
   house_.book().look_only_at({kGames, kCalm});
   house_.book().also_tell([this](const sim::lb::Change& change) { trust_.see_change(change); });
   trust_.guard(kCalm);
+  written_.never_asks(kAlley);
 }
 
 HandsHouse::~HandsHouse() { house_.cluster().end_players(); }

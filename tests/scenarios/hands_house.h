@@ -27,6 +27,7 @@
 
 #include "hands.h"
 #include "pool_trouble.h"
+#include "written_book.h"
 
 namespace berth::scenario {
 
@@ -68,6 +69,7 @@ class HandsHouse {
   std::vector<world::Person> people_;
   PoolHouse house_;
   TrustBook trust_;
+  WrittenBook written_;
   Diary diary_;
 };
 

@@ -113,21 +113,10 @@ bool is_patch_of(const net::Request& request, std::string_view what) {
   return request.method == "PATCH" && request.url.find(what) != std::string::npos;
 }
 
-// Lets `change` work on the operations of a JSON Patch of Listeners.
-net::Request with_operations(net::Request request,
-                             const std::function<void(wire::Array& operations)>& change) {
-  if (!is_patch_of(request, "/listeners/")) return request;
-  Result<Value> patch = wire::parse_json(request.body);
-  if (!patch || !patch->is_array()) return request;
-  change(patch->get_array());
-  request.body = wire::to_json(*patch);
-  return request;
-}
-
 // Lets `change` work on each claim that is written; an empty text frees.
 Plant with_claims(const std::function<std::string(const std::string& claim)>& change) {
   return meddle([change](const net::Request& request) {
-    return std::optional(with_operations(request, [&](wire::Array& operations) {
+    return std::optional(with_operations(request, "listeners", [&](wire::Array& operations) {
       for (Value& operation : operations) {
         const std::string_view path = wire::string_at(operation, "/path");
         if (wire::string_at(operation, "/op") == "test" || !path.ends_with("berth.dev~1claim"))
@@ -159,7 +148,7 @@ TEST(Planted, NothingIsFoundWhereNothingIsPlanted) {
 
 TEST(Planted, AClaimWithoutItsTest) {
   const Plant plant = meddle([](const net::Request& request) {
-    return std::optional(with_operations(request, [](wire::Array& operations) {
+    return std::optional(with_operations(request, "listeners", [](wire::Array& operations) {
       wire::Array kept;
       for (const Value& operation : operations)
         if (wire::string_at(operation, "/op") != "test") kept.push_back(operation);

@@ -15,6 +15,8 @@ using world::WorldOptions;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr Duration kMaxSkew = std::chrono::minutes{10};
+
 // Names of a StatefulSet: they come, go, end, and come again at once.
 void live(World& world, Random random, const std::string& prefix, const std::stop_token& stop) {
   User user(world);
@@ -157,6 +159,11 @@ WorldOptions troubled_world(Random& random) {
   options.kubelet.max_start = up_to(random, random.chance(0.3) ? seconds{200} : seconds{10});
   options.kubelet.max_end = up_to(random, seconds{10});
   options.config.quarantine = random.chance(0.5) ? seconds{10} : up_to(random, seconds{20});
+  if (random.chance(0.3)) {
+    // Nobody sets their clocks.
+    for (int i = 0; i < options.replicas; ++i)
+      options.clocks_ahead.push_back(up_to(random, 2 * kMaxSkew) - kMaxSkew);
+  }
   options.provider.seed = random.next();
   options.provider.max_latency = up_to(random, milliseconds{300});
   options.provider.limits.serial_writes = random.chance(0.7);

@@ -1,6 +1,6 @@
 // Random lives in a PoolHouse where everything goes wrong: stale caches, dropped watches, refused
-// and lost requests, crashes, roll-outs, load balancers that fail, answer late or do half. Shared
-// by the scenarios and by the planted defects that they must find.
+// and lost requests, crashes, roll-outs, clocks that differ, load balancers that fail, answer late
+// or do half. Shared by the scenarios and by the planted defects that they must find.
 #pragma once
 
 #include <functional>

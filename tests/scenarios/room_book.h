@@ -31,6 +31,7 @@ struct Room {
   bool ready = false;
   bool leaving = false;  // it is being deleted: drained is enough
   bool ended = false;    // it will never run again
+  bool asks = false;     // it has the annotation that asks for ports
 };
 
 // One for each load balancer of the port.

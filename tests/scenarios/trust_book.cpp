@@ -165,8 +165,12 @@ void TrustBook::see_change(const sim::lb::Change& change) {
 }
 
 void TrustBook::check_all() {
-  for (const auto& [uid, guest] : guests_)
-    if (guest.has_word && !guest.room.ended) check_reached(guest);
+  for (const auto& [uid, guest] : guests_) {
+    if (!guest.has_word || guest.room.ended) continue;
+    check_reached(guest);
+    if (!guest.room.asks && !guest.room.leaving && !is_touched(guest))
+      complain(guest, "asks for no port any more, and is still called Ready");
+  }
 }
 
 void TrustBook::check_alone(const std::string& uid, const Guest& guest) {

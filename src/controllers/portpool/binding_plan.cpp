@@ -197,11 +197,12 @@ class Planner {
     const WallTime until = slot.claim.state == SlotState::kept
                                ? ledger::kept_until(slot.claim, view_.max_keep)
                                : slot.claim.until;
-    const bool waits = view_.now < until && !is_given_up(slot);
-    if (waits) look_again(until - view_.now);
+    const Duration left = ledger::still_waits(slot.claim, until, slot.seen_for, view_.now);
+    const bool waits = left > Duration::zero() && !is_given_up(slot);
+    if (waits) look_again(left);
     // Otherwise a Listener is being changed in another way: it brings us back.
     if (waits || !rests(slot)) return note_cleaning(slot.claim);
-    give_away(slot, ledger::window_over(slot.claim, view_.quarantine, view_.now));
+    give_away(slot, ledger::window_over(slot.claim, view_.quarantine, slot.seen_for, view_.now));
   }
 
   // Whoever deletes the PortBinding of a Pod that is gone does not want its ports kept: a person,
@@ -268,9 +269,8 @@ class Planner {
     if (!has_living_pod()) return;
     if (may_have_again(slot)) return take_again(slot);
     if (view_.pod->meta.deleting) return;
-    const Duration age = view_.now - view_.pod->meta.created;
-    look_again(age < kLostGrace ? kLostGrace - age : kLookForLost);
-    if (age >= kLostGrace) lost_ = slot.lock;
+    look_again(view_.lost_for < kLostGrace ? kLostGrace - view_.lost_for : kLookForLost);
+    if (view_.lost_for >= kLostGrace) lost_ = slot.lock;
   }
 
   bool may_have_again(const HeldSlot& slot) const {
@@ -283,7 +283,7 @@ class Planner {
     if (pod.meta.deleting) return false;
     // Of a young Pod without an address the claim is on its way to our cache.
     return claims::has_targets(spec_for(slot.lock->spec, pod, *entry)) ||
-           view_.now - pod.meta.created >= kLostGrace;
+           view_.lost_for >= kLostGrace;
   }
 
   // Also without an address, so that nobody else takes it.

@@ -27,6 +27,7 @@ struct HeldSlot {
   claims::ListenerPtr lock{};
   std::vector<claims::ListenerPtr> peers{};  // on the other load balancers
   ledger::Claim claim{};
+  Duration seen_for{};  // how long this process has seen the claim as it is
   // Somebody changed what the lock is, and its pool has not put it right yet: hands off.
   bool is_changed = false;
   // Another Pod that lives was told of it and is ready there: this one is not, until that is not.
@@ -41,6 +42,7 @@ struct BindingView {
   std::vector<HeldSlot> slots{};
   // Slots that the Pod was told of and that no claim of its own holds: their locks.
   std::vector<HeldSlot> lost{};
+  Duration lost_for{};  // how long this process has seen it so
   // It was told of a slot whose lock is not there: somebody removed it, and its pool makes another.
   bool misses_lock = false;
   // The Pod has its ports from another controller, whose Listeners are still there.

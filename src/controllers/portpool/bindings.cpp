@@ -69,6 +69,11 @@ void BindingController::watch() {
         !caches_.listeners.by_index(claims::kPodIndex, key.to_string()).empty())
       emit(key);
   });
+  caches_.pods.on_change([this](const kube::Change<kube::Pod>& change) {
+    if (change.after) return;
+    const MutexLock lock(mu_);
+    lost_since_.erase(change.before->meta.uid);
+  });
   controller_.watch(caches_.bindings,
                     [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
   controller_.watch(caches_.listeners, [this](const auto& change, const auto& emit) {
@@ -91,12 +96,12 @@ void BindingController::watch() {
 
 Result<Requeue> BindingController::reconcile(const Context& context, const ObjectKey& key) {
   if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
-  BindingView view = view_of(key, context.tasks.wall_time());
+  BindingView view = view_of(key, context.tasks);
   BindingPlan plan = plan_binding(view);
   if (plan.ask_server) {
     Result<std::string> uid = ask_server(context, key);
     if (!uid) return pass(uid);
-    view = view_of(key, context.tasks.wall_time());
+    view = view_of(key, context.tasks);
     view.server_uid = std::move(*uid);
     plan = plan_binding(view);
     if (plan.ask_server) return fail(Code::internal, "asked the server twice");
@@ -107,22 +112,32 @@ Result<Requeue> BindingController::reconcile(const Context& context, const Objec
   if (!applied) return pass(applied);
   for (kube::EventNote& event : plan.pod_events) events_.record(std::move(event));
   if (plan.pod_note.status == api::kReady)
-    options_.on_ready(context.tasks.wall_time() - view.pod->meta.created);
+    options_.on_ready(
+        std::max(context.tasks.wall_time() - view.pod->meta.created, Duration::zero()));
   return Requeue{.after = plan.look_again};
 }
 
-BindingView BindingController::view_of(const ObjectKey& key, WallTime now) const {
+BindingView BindingController::view_of(const ObjectKey& key, Tasks& tasks) {
   BindingView view{.key = key,
                    .pod = caches_.pods.get(key),
                    .binding = caches_.bindings.get(key),
                    .pool_of = [this](const ObjectKey& pool) { return caches_.pools.get(pool); },
-                   .now = now,
+                   .now = tasks.wall_time(),
                    .quarantine = options_.quarantine,
                    .max_keep = options_.max_keep};
   add_slots(view);
   add_lost(view);
+  view.lost_for = lost_for(view, tasks.now());
   add_proof(view, sealer_.ring());
   return view;
+}
+
+Duration BindingController::lost_for(const BindingView& view, Instant now) {
+  const MutexLock lock(mu_);
+  if (view.pod && !view.lost.empty())
+    return now - lost_since_.try_emplace(view.pod->meta.uid, now).first->second;
+  if (view.pod) lost_since_.erase(view.pod->meta.uid);
+  return {};
 }
 
 void BindingController::add_slots(BindingView& view) const {
@@ -149,6 +164,7 @@ HeldSlot BindingController::slot_of(ListenerPtr lock, const ObjectKey& pod) cons
   const auto claim = claims::claim_of(*lock);
   HeldSlot slot{.peers = peers_in(caches_.listeners, *lock),
                 .claim = claim.value_or(ledger::Claim{}),
+                .seen_for = claimer_.age(*lock),
                 .is_changed = sealer_.judge(*lock) == claims::Trust::forged && is_wanted(*lock)};
   slot.is_contested =
       std::ranges::any_of(pods_told_of(*lock, caches_.pods), [&](const auto& other) {

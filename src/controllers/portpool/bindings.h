@@ -6,7 +6,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <string>
 
+#include "base/mutex.h"
 #include "claims/claimer.h"
 #include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/caches.h"
@@ -38,9 +41,10 @@ class BindingController {
  private:
   void watch();
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
-  BindingView view_of(const kube::ObjectKey& key, WallTime now) const;
+  BindingView view_of(const kube::ObjectKey& key, Tasks& tasks);
   void add_slots(BindingView& view) const;
   void add_lost(BindingView& view) const;
+  Duration lost_for(const BindingView& view, Instant now);
   HeldSlot slot_of(claims::ListenerPtr lock, const kube::ObjectKey& pod) const;
   bool is_wanted(const api::Listener& lock) const;
   Result<std::string> ask_server(const Context& context, const kube::ObjectKey& key);
@@ -60,6 +64,10 @@ class BindingController {
   const claims::Sealer& sealer_;
   kube::EventRecorder& events_;
   const BindingOptions options_;
+  Mutex mu_;
+  // Of Pods that live and lack a claim, by uid: how old they are, the API server's clock says,
+  // which is not ours.
+  std::map<std::string, Instant> lost_since_ GUARDED_BY(mu_);
   kube::Controller controller_;
 };
 

@@ -24,8 +24,7 @@ constexpr std::string_view kUnboundIndex = "unbound-namespace";
 ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
                            claims::Claimer& claimer, SweepOptions options,
                            metrics::Registry* registry)
-    : tasks_(tasks),
-      client_(client),
+    : client_(client),
       caches_(caches),
       claimer_(claimer),
       options_(std::move(options)),
@@ -37,7 +36,6 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
                                 if (claim && claim->state == ledger::SlotState::claimed)
                                   emit(claim->ns);
                               });
-  caches_.listeners.on_change([this](const kube::Change<api::Listener>& change) { note(change); });
   controller_.watch(
       caches_.listeners,
       [](const auto& change, const auto& emit) {
@@ -48,32 +46,6 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
       options_.claim_lifetime);
 }
 
-void ClaimSweeper::note(const kube::Change<api::Listener>& change) {
-  const ObjectKey key = change.object().meta.key();
-  const auto claim = change.after ? claims::claim_of(*change.after) : std::nullopt;
-  const bool unbound = claim && claim->state == ledger::SlotState::claimed;
-  {
-    const MutexLock lock(mu_);
-    if (!unbound) {
-      seen_.erase(key);
-      return;
-    }
-    Sighting& sighting = seen_[key];
-    const std::string_view text = claims::claim_text(*change.after);
-    if (sighting.claim == text) return;
-    sighting = {std::string(text), tasks_.now()};
-  }
-}
-
-Duration ClaimSweeper::time_left(const api::Listener& lock, Instant now) {
-  const MutexLock guard(mu_);
-  const auto it = seen_.find(lock.meta.key());
-  // Not noted yet, or it is another one by now: the change is on its way here.
-  if (it == seen_.end() || it->second.claim != claims::claim_text(lock))
-    return options_.claim_lifetime;
-  return options_.claim_lifetime - (now - it->second.since);
-}
-
 Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
   if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
   std::vector<std::pair<ListenerPtr, ledger::Claim>> overdue;
@@ -81,7 +53,7 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
   for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.name)) {
     const auto claim = claims::claim_of(*lock);
     if (!claim) continue;
-    const Duration left = time_left(*lock, context.tasks.now());
+    const Duration left = options_.claim_lifetime - claimer_.age(*lock);
     if (left > Duration::zero()) {
       next = std::min(next.value_or(left), left);
     } else {

@@ -1,8 +1,7 @@
 // Frees claims whose Pod never came: the creation failed after our answer, by a quota, another
 // webhook or a time-out.
 //
-// How old a claim is, is judged by when this process first saw it: the clock of the replica that
-// wrote it may be another.
+// How old a claim is, is judged by when this process first saw it (claims/sightings.h).
 //
 // Keyed by namespace, so that one list of the Pods with a token answers for all claims of it. A Pod
 // that exists and only waits for its address has its claim bound. Runs on the leader; owned by the
@@ -10,11 +9,9 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
 #include "claims/claimer.h"
 #include "controllers/portpool/caches.h"
 #include "kube/runtime/controller.h"
@@ -52,23 +49,11 @@ class ClaimSweeper {
   Result<> settle(const Context& context, const claims::ListenerPtr& lock,
                   const ledger::Claim& claim, const std::vector<PodRef>& pods);
   Result<bool> leads_nowhere(const Context& context, const api::Listener& lock);
-  void note(const kube::Change<api::Listener>& change);
-  // How much longer it may wait for its Pod.
-  Duration time_left(const api::Listener& lock, Instant now);
 
-  struct Sighting {
-    std::string claim{};  // the annotation's text
-    Instant since{};
-  };
-
-  Tasks& tasks_;
   kube::Client& client_;
   Caches caches_;
   claims::Claimer& claimer_;
   const SweepOptions options_;
-  Mutex mu_;
-  // Of unbound claims, by lock: as many as there are of them.
-  std::map<kube::ObjectKey, Sighting> seen_ GUARDED_BY(mu_);
   kube::Controller controller_;
 };
 

@@ -179,6 +179,7 @@ class Room {
       if (!kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) continue;
       HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener),
                     .claim = claim(name),
+                    .seen_for = now - claim(name).since,
                     .is_changed = is_changed,
                     .is_contested = is_contested};
       for (const std::string& peer : peers_of(listener))
@@ -191,6 +192,7 @@ class Room {
         out.lost.push_back(std::move(slot));
       }
     }
+    if (pod) out.lost_for = now - pod->meta.created;
     const bool asks = pod && !pod->finished();
     for (const api::PortBindingItem& told : told_)
       out.misses_lock = out.misses_lock || (asks && !listeners.contains(lock_of(told)));

@@ -16,10 +16,12 @@ bool has(std::span<const Key> keys, const std::string& id) {
 RingPlan plan_rotation(std::span<const Key> keys, const RingRules& rules, WallTime now,
                        bool demanded) {
   RingPlan plan;
-  // A key from the future was made by a clock that was wrong: it counts when its time comes.
+  // A key from the near future was made just now by a clock that is ahead of ours: one of our own
+  // beside it would be the older of the two, and seal at once. A key from far away was made by a
+  // clock that was wrong: it counts when its time comes.
   const Key* newest = nullptr;
   for (const Key& key : keys) {
-    if (key.made <= now && (!newest || key.made > newest->made)) newest = &key;
+    if (key.made <= now + kKeyAnnouncement && (!newest || key.made > newest->made)) newest = &key;
   }
   const Duration age = newest ? now - newest->made : Duration::max();
   const bool due = age >= rules.rotation || (demanded && age >= kKeyAnnouncement);

@@ -75,6 +75,15 @@ TEST(KeyPlan, AKeyFromTheFutureStopsNothing) {
   EXPECT_EQ(plan_at(keys, 1000 * kDay), "make") << "it is no successor yet";
 }
 
+// One replica's clock is minutes behind that of the one which made the keys. A key of its own would
+// be the oldest, and seal before anybody else has read it.
+TEST(KeyPlan, AKeyOfAClockThatIsAheadIsAsGoodAsOnesOwn) {
+  const std::vector<Key> keys{made("a", 10min)};
+  EXPECT_EQ(plan_at(keys, 0h), "");
+  EXPECT_EQ(plan_at(keys, 90 * kDay), "");
+  EXPECT_EQ(plan_at(keys, 90 * kDay + 10min), "make");
+}
+
 TEST(KeyPlan, WhatTheSecretLostComesBack) {
   const Key a = made("a", 0h);
   const Key b = made("b", 90 * kDay);

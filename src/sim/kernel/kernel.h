@@ -74,6 +74,8 @@ class Process final : public Tasks {
   const std::string& name() const { return name_; }
   bool alive() const { return alive_; }
   bool crashable() const { return crashable_; }
+  // How far its wall clock is ahead of the world's; behind, if negative.
+  void skew_clock(Duration ahead) { clock_ahead_ = ahead; }
   Kernel& kernel() const { return kernel_; }
 
   // In a dead process time goes on, waits yield and return false, and a new task finds its stop
@@ -94,6 +96,7 @@ class Process final : public Tasks {
   std::string name_;
   bool crashable_;
   bool alive_ = true;
+  Duration clock_ahead_{};
 };
 
 class Kernel {

@@ -36,6 +36,17 @@ TEST(Time, JumpsToTheNextTimer) {
   EXPECT_EQ(format_rfc3339(process.wall_time()), "2026-01-01T02:00:00Z");
 }
 
+TEST(Time, OfAWallThatIsWrongPassesAsFast) {
+  Kernel kernel(1);
+  Process& right = kernel.start_process("a");
+  Process& wrong = kernel.start_process("b");
+  wrong.skew_clock(-5min);
+  EXPECT_EQ(wrong.wall_time(), right.wall_time() - 5min);
+  EXPECT_EQ(wrong.now(), right.now());
+  EXPECT_TRUE(sleep_for(wrong, 1h, {}));
+  EXPECT_EQ(format_rfc3339(wrong.wall_time()), "2026-01-01T00:55:00Z");
+}
+
 TEST(Time, TheSeedBreaksTies) {
   std::set<std::string> orders;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {

@@ -13,7 +13,7 @@ constexpr std::uint64_t kMaxJoinSteps = 5'000'000;
 }  // namespace
 
 Instant Process::now() { return kernel_.now(); }
-WallTime Process::wall_time() { return kernel_.wall_time(); }
+WallTime Process::wall_time() { return kernel_.wall_time() + clock_ahead_; }
 
 std::unique_ptr<Signal> Process::signal() {
   return std::make_unique<SimSignal>(kernel_, *this, ++kernel_.signals_);

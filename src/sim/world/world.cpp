@@ -30,11 +30,12 @@ struct World::Answered {
 
 class World::Replica {
  public:
-  Replica(World& world, const std::string& name)
+  Replica(World& world, const std::string& name, Duration clock_ahead)
       : process_(world.kernel().start_process(name, sim::Crashable::yes)),
         network_(world.cluster_.connect(process_)),
         driver_(std::make_unique<sim::lb::ModelDriver>(world.provider_, process_)) {
     const WorldOptions& options = world.options_;
+    process_.skew_clock(clock_ahead);
     if (options.around_transport) planted_network_ = options.around_transport(*network_);
     if (options.around_driver) planted_driver_ = options.around_driver(*driver_);
     lb::Driver* const driver = planted_driver_ ? planted_driver_.get() : driver_.get();
@@ -133,7 +134,9 @@ World::~World() {
 }
 
 void World::start_replica(std::size_t index) {
-  replicas_[index] = std::make_unique<Replica>(*this, fmt::format("berth-{}", generation_++));
+  const std::vector<Duration>& clocks = options_.clocks_ahead;
+  replicas_[index] = std::make_unique<Replica>(*this, fmt::format("berth-{}", generation_++),
+                                               index < clocks.size() ? clocks[index] : Duration{});
 }
 
 void World::replace(sim::Process& dead) {

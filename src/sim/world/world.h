@@ -26,6 +26,9 @@ struct WorldOptions {
   KubeletOptions kubelet{};
   int replicas = 1;
   app::Config config{};  // of every replica, but for who it is
+  // How far the wall clock of each replica is ahead of the API server's, or behind. One that takes
+  // another's place runs on the same machine; those without a number have the right time.
+  std::vector<Duration> clocks_ahead{};
   // A crashed replica is back after this.
   Duration restart_delay = std::chrono::seconds{2};
   // What a test puts between a replica and its surroundings, to plant a defect.

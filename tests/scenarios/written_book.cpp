@@ -1,0 +1,118 @@
+#include "written_book.h"
+
+#include <boost/json.hpp>
+
+#include "api/decode.h"
+#include "claims/grantor.h"
+
+namespace berth::scenario {
+namespace {
+
+using wire::Value;
+
+const std::string kListeners = "/apis/networkextension.bkbcs.tencent.com/v1/";
+
+std::string path_of(const api::Listener& listener) {
+  return fmt::format("{}namespaces/{}/listeners/{}", kListeners, listener.meta.ns.view(),
+                     listener.meta.name);
+}
+
+// Of a JSON Patch that is for one version alone.
+std::string tested_version(const net::Request& request) {
+  const Result<Value> patch = wire::parse_json(request.body);
+  if (!patch || !patch->is_array()) return "";
+  for (const Value& operation : patch->get_array())
+    if (wire::string_at(operation, "/path") == "/metadata/resourceVersion")
+      return std::string(wire::string_at(operation, "/value"));
+  return "";
+}
+
+}  // namespace
+
+WrittenBook::WrittenBook(world::World& world, const TrustBook& trust)
+    : world_(world), trust_(trust) {
+  observing_ = world.cluster().desk().observe(
+      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+}
+
+void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
+  if (request.method == "GET" || reply.status >= 300) return;
+  const bool ours = world::author_of(request) == world::kOurUser;
+  const bool is_balancer = request.url.find("/loadbalancers") != std::string::npos;
+  if (ours && request.url.find("/listeners/") != std::string::npos) return see_claims(request);
+  if (!is_balancer && (!ours || request.url.find("/pods/") == std::string::npos)) return;
+  const Result<Value> object = wire::parse_json(reply.body);
+  if (!object) return;
+  if (ours && wire::string_at(*object, "/kind") == "Pod") see_pod(*object);
+  if (is_balancer) see_balancer(request, *object);
+}
+
+// From what to what, as the patch says: it tests the one and adds the other.
+void WrittenBook::see_claims(const net::Request& request) {
+  const Result<Value> patch = wire::parse_json(request.body);
+  if (!patch || !patch->is_array()) return;
+  std::optional<std::string> before;
+  std::optional<std::string> after;
+  for (const Value& operation : patch->get_array()) {
+    if (!wire::string_at(operation, "/path").ends_with("berth.dev~1claim")) continue;
+    const bool tests = wire::string_at(operation, "/op") == "test";
+    (tests ? before : after) = std::string(wire::string_at(operation, "/value"));
+  }
+  if (before && after && *before != *after) see_claim(*before, *after);
+}
+
+void WrittenBook::see_claim(const std::string& before, const std::string& after) {
+  const auto was = ledger::decode_claim(before);
+  if (!was)
+    world_.kernel().fail(fmt::format("a claim that cannot be read was written over: {}", before));
+  const auto is = ledger::decode_claim(after);
+  if (was && *was && is && *is && (*is)->state == ledger::SlotState::kept &&
+      (*was)->pod_uid.empty())
+    world_.kernel().fail(fmt::format("what was never a Pod is kept: {}", after));
+}
+
+void WrittenBook::see_pod(const Value& pod) {
+  const std::string ns(wire::string_at(pod, "/metadata/namespace"));
+  if (!unasked_.contains(ns)) return;
+  const Room room = RoomBook::read(pod);
+  if (room.ready || room.gate_open)
+    world_.kernel().fail(
+        fmt::format("{}/{} was told Ready, and we never admitted it", ns, room.name));
+}
+
+void WrittenBook::see_balancer(const net::Request& request, const Value& object) {
+  const Result<api::LoadBalancer> balancer = api::decode_load_balancer(object);
+  if (!balancer || request.method == "DELETE") return;
+  Balancer& known = balancers_[balancer->meta.name];
+  const bool made = request.method == "POST";
+  // What was put back as it was came by no request: then nobody knows what it was before this one.
+  const bool follows = !known.version.empty() && tested_version(request) == known.version;
+  if (world::author_of(request) == world::kOurUser && (made || follows))
+    check_granted(*balancer, made ? std::nullopt : std::optional(known.grants));
+  known = {std::string(wire::string_at(object, "/metadata/resourceVersion")),
+           claims::grants_of(*balancer)};
+}
+
+void WrittenBook::check_granted(const api::LoadBalancer& balancer,
+                                const std::optional<std::vector<ledger::Grant>>& before) {
+  const std::vector<ledger::Grant> after = claims::grants_of(balancer);
+  const auto listeners = world_.cluster().list(kListeners + "listeners");
+  for (const Value& one : listeners ? *listeners : std::vector<Value>{}) {
+    const Result<api::Listener> listener = api::decode_listener(one);
+    if (!listener || !claims::belongs_to_pool(*listener)) continue;
+    const std::string path = path_of(*listener);
+    if (trust_.forged().contains(path) || trust_.edited_listeners().contains(path)) continue;
+    const auto lb = claims::load_balancer_of(*listener, {});
+    const auto protocol = claims::protocol_of(*listener);
+    const kube::OwnerReference* const owner = listener->meta.controller();
+    if (!lb || !protocol || !owner || model::object_name(*lb) != balancer.meta.name) continue;
+    const auto lies_in = [&](const std::vector<ledger::Grant>& grants) {
+      return ledger::is_granted(grants, owner->uid, *protocol, api::ports_of(listener->spec));
+    };
+    if (lies_in(after) || (before && !lies_in(*before))) continue;
+    world_.kernel().fail(fmt::format("the grants of {} were written, and left Listener {} out",
+                                     balancer.meta.name, listener->meta.key().to_string()));
+  }
+}
+
+}  // namespace berth::scenario

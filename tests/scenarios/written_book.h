@@ -1,0 +1,51 @@
+// Watches over what Berth itself writes while people write what they like: what it never does,
+// whatever it finds.
+//
+// A claim that this version cannot read is not written over. What was never a Pod is not kept. A
+// Pod whose namespace does not ask for us is never called Ready. No write of ours to a LoadBalancer
+// object takes a Listener out of its owner's grant, and one that we make has grants for all that
+// there are; Listeners that people wrote or touched do not count.
+//
+// Not thread-safe; the world and the TrustBook outlive it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "ledger/grants.h"
+#include "trust_book.h"
+
+namespace berth::scenario {
+
+class WrittenBook {
+ public:
+  WrittenBook(world::World& world, const TrustBook& trust);
+
+  // Namespaces without the label: no Pod of them passes our admission.
+  void never_asks(std::string ns) { unasked_.insert(std::move(ns)); }
+
+ private:
+  void see(const net::Request& request, const net::Reply& reply);
+  void see_claims(const net::Request& request);
+  void see_claim(const std::string& before, const std::string& after);
+  void see_pod(const wire::Value& pod);
+  void see_balancer(const net::Request& request, const wire::Value& object);
+  void check_granted(const api::LoadBalancer& balancer,
+                     const std::optional<std::vector<ledger::Grant>>& before);
+
+  world::World& world_;
+  const TrustBook& trust_;
+  std::set<std::string> unasked_;
+  struct Balancer {
+    std::string version{};
+    std::vector<ledger::Grant> grants{};
+  };
+  std::map<std::string, Balancer> balancers_;  // by name
+  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+};
+
+}  // namespace berth::scenario
