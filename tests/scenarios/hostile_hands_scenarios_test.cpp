@@ -564,6 +564,23 @@ TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
   expect_order();
 }
 
+// Its ports are ours as long as they are kept for the name: so is what speaks of them.
+TEST_F(OperatorTest, APortBindingThatLostItsMarkGoesWithItsPorts) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/one TCP 8000", "60s")));
+  run_for(seconds{30});
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "guest")));
+  const std::string binding = path_in(kLobby, "portbindings", "guest");
+  ASSERT_TRUE(house_.house().run_until(
+      [&] { return wire::string_at(get(binding), "/status/status") == "Cleaned"; }));
+  ASSERT_TRUE(
+      other().patch_meta(binding, {{"annotations", Object{{"berth.dev/pod-uid", nullptr}}}}));
+  run_for(minutes{3});
+  EXPECT_TRUE(get(binding).is_null()) << wire::to_json(get(binding));
+  expect_order();
+}
+
 // Two leaders would be two who write.
 TEST_F(HandsTest, ALeaseThatIsTakenAwayMakesNoSecondLeader) {
   const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
