@@ -401,6 +401,43 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   expect_order();
 }
 
+// Of a slot on two load balancers, one Listener has the claim. What somebody writes on the other is
+// none, and moves nobody.
+TEST_F(HandsTest, AClaimOnAPeerIsNone) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  const auto another =
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "another", "own/one TCP 8000"));
+  ASSERT_TRUE(another);
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest"));
+  using ledger::SlotState;
+  for (const SlotState state : {SlotState::draining, SlotState::bound, SlotState::kept}) {
+    ledger::Claim claim{.state = state,
+                        .token = token(),
+                        .ns = kLobby,
+                        .pod_name = "another",
+                        .pod_uid = std::string(wire::string_at(*another, "/metadata/uid"))};
+    if (state == SlotState::kept) claim.until = world().kernel().wall_time() + minutes{60};
+    ASSERT_TRUE(mallory.patch_meta(
+        path_in(kLobby, "listeners", "west-tcp-43000"),
+        {{"annotations", Object{{ledger::kClaimAnnotation, ledger::encode(claim)}}}}));
+    // Not for a moment does it lead elsewhere.
+    for (int i = 0; i < 100; ++i) {
+      run_for(seconds{1});
+      const auto found = world().provider().find({.id = "west"}, model::Protocol::tcp, 43000);
+      ASSERT_TRUE(found && found->spec.targets.size() == 1) << ledger::to_string(state);
+    }
+    EXPECT_TRUE(is_ready(kLobby, "guest"));
+    const Value peer = get(path_in(kLobby, "listeners", "west-tcp-43000"));
+    EXPECT_FALSE(wire::find(
+        peer, "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)))
+        << wire::to_json(peer);
+  }
+  expect_order();
+}
+
 // Rooms come while the item goes; it comes back with other ports, and another pool takes the old.
 TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
   Hand mallory = tenant();

@@ -15,7 +15,7 @@ namespace {
 using claims::ListenerPtr;
 using claims::ListenerStore;
 
-bool is_lock(const api::Listener& listener) {
+bool has_claim_text(const api::Listener& listener) {
   return kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
 }
 
@@ -45,7 +45,8 @@ void survey_free(const ListenerPtr& lock, const Sight& sight, PoolSurvey& out) {
   };
   look_at(lock);
   for (const ListenerPtr& peer : peers_in(sight.listeners, *lock)) look_at(peer);
-  if (!is_lock(*lock) && pods_told_of(*lock, sight.pods).empty()) out.unlocked.push_back(lock);
+  if (!has_claim_text(*lock) && pods_told_of(*lock, sight.pods).empty())
+    out.unlocked.push_back(lock);
 }
 
 bool is_its_own(const api::Listener& listener, const api::PortPool& pool) {
@@ -87,6 +88,7 @@ void survey_listener(const WantedListener& wanted, const ListenerPtr& listener, 
     out.outdated.push_back({listener, std::move(spec),
                             seal ? std::optional(identity_of(sight.pool, wanted)) : std::nullopt});
   }
+  if (!wanted.is_lock() && has_claim_text(*listener)) out.claimed_peers.push_back(listener);
   if (wanted.is_lock() && claims::claim_text(*listener).empty()) survey_free(listener, sight, out);
 }
 
@@ -197,6 +199,9 @@ bool is_left_unsealed(const api::Listener& listener, const Sight& sight) {
 
 void survey_leaving(const ListenerPtr& listener, const Sight& sight, PoolSurvey& out) {
   out.leaving[std::string(claims::item_of(*listener))].push_back(listener);
+  if (claims::is_peer(*listener) && has_claim_text(*listener) &&
+      sight.sealer.judge(*listener) == claims::Trust::ours)
+    out.claimed_peers.push_back(listener);
   if (!is_left_unsealed(*listener, sight)) return;
   if (auto identity = claims::identity_without_seal(*listener, sight.defaults))
     out.outdated.push_back({listener, listener->spec, std::move(*identity)});
@@ -229,7 +234,7 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
   const api::Listener& a = *change.before;
   const api::Listener& b = *change.after;
   if (is_another(a, b)) return true;
-  if (is_lock(a) != is_lock(b) || a.meta.deleting != b.meta.deleting ||
+  if (has_claim_text(a) != has_claim_text(b) || a.meta.deleting != b.meta.deleting ||
       a.status.listener_id.empty() != b.status.listener_id.empty())
     return true;
   if (claims::has_targets(b.spec) && is_of_free_slot(b, listeners)) return true;
@@ -287,6 +292,7 @@ std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
   }
   for (const ListenerPtr& listener : survey.strays) at(listener).spec.target_group.reset();
   for (const ListenerPtr& listener : survey.unlocked) at(listener).change.claim = "";
+  for (const ListenerPtr& listener : survey.claimed_peers) at(listener).change.no_claim = true;
   std::vector<RefreshedListener> out;
   for (auto& [name, next] : by_name) {
     if (next.spec != next.listener->spec) next.change.spec = std::move(next.spec);
@@ -299,12 +305,14 @@ std::vector<ListenerPtr> removable(const std::vector<ListenerPtr>& listeners) {
   std::vector<ListenerPtr> out;
   std::set<std::string> led;  // peers that go with a lock
   for (const ListenerPtr& listener : listeners) {
-    if (!is_lock(*listener)) continue;
+    if (!claims::is_lock(*listener)) continue;
     for (std::string& peer : peers_of(*listener)) led.insert(std::move(peer));
     if (claims::claim_text(*listener).empty()) out.push_back(listener);
   }
   for (const ListenerPtr& listener : listeners) {
-    if (!is_lock(*listener) && !led.contains(listener->meta.name)) out.push_back(listener);
+    // A claim on what says that it is a peer: one of the two was written by somebody.
+    const bool is_clean = !claims::is_lock(*listener) && claims::claim_text(*listener).empty();
+    if (is_clean && !led.contains(listener->meta.name)) out.push_back(listener);
   }
   return out;
 }

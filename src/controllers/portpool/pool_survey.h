@@ -33,7 +33,8 @@ struct PoolSurvey {
   std::vector<WantedListener> missing{};
   std::vector<OutdatedListener> outdated{};
   std::vector<claims::ListenerPtr> strays{};
-  std::vector<claims::ListenerPtr> unlocked{};  // locks whose claim annotation was taken off
+  std::vector<claims::ListenerPtr> unlocked{};       // locks whose claim annotation was taken off
+  std::vector<claims::ListenerPtr> claimed_peers{};  // peers on which somebody wrote a claim
   // By item: of those that left the pool, and of those that came back with other ports.
   std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};
   std::set<std::string> present{};  // items of the pool that have a Listener
@@ -45,8 +46,8 @@ PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemRepo
                        const claims::Sealer& sealer, const model::LoadBalancerDefaults& defaults);
 
 // Attributes follow the pool; what people changed of a Listener is put right, and sealed; what
-// leads somewhere from a free slot is taken back; a lock has the annotation of its claim. What a
-// living Pod was told of is for its binding to put right.
+// leads somewhere from a free slot is taken back; a lock has the annotation of its claim, and a
+// peer has none. What a living Pod was told of is for its binding to put right.
 struct RefreshedListener {
   claims::ListenerPtr listener{};
   claims::ListenerChange change{};
