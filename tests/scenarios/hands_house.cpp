@@ -348,6 +348,9 @@ Result<> HandsHouse::tidy_up() {
   const auto tidied = play_out("tidying", [this, user](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
+    remove_pods(world(), kGames, complaint, [this](const Value& pod) {
+      return trust_.guests().contains(path_in(kGames, "pods", name_of(pod)));
+    });
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
         if (!remove_forged(world(), path, user)) complaint = stays(world(), path);

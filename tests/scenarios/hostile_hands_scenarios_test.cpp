@@ -155,6 +155,11 @@ class OperatorTest : public HandsTest {
   OperatorTest() : HandsTest(world::Role::operator_of_ours) {}
 };
 
+class AdministratorTest : public HandsTest {
+ protected:
+  AdministratorTest() : HandsTest(world::Role::administrator) {}
+};
+
 // Rights are what the server says, not what a move is meant to be.
 TEST_F(HandsTest, TenantsWriteNothingOutsideOfTheirNamespaces) {
   Hand mallory = tenant();
@@ -598,6 +603,30 @@ TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
   house_.trust().note_upheaval(minutes{13});
   world().restore(*backup, "listeners");
   run_for(minutes{20});
+  expect_order();
+}
+
+// It was told of the port by whoever copied it, and is Ready by hand.
+TEST_F(AdministratorTest, ACopyThatIsCalledReadyTakesNothingFromThePodThatWasCopied) {
+  const Value calm = get(path_in(kCalm, "pods", "calm-0"));
+  Object copy = fresh_copy(calm, kGames, "calm-0");
+  copy["metadata"].as_object()["annotations"].as_object().erase(api::kPortPoolsAnnotation);
+  copy.erase("status");
+  copy["spec"].as_object().erase("nodeName");
+  Hand alice = other();
+  ASSERT_TRUE(alice.ask("POST", path_in(kGames, "pods"), copy));
+  run_for(seconds{30});
+  const Object condition{{"type", api::kPortsReadyCondition}, {"status", "True"}};
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(alice.ask("PATCH", path_in(kGames, "pods", "calm-0") + "/status",
+                          Object{{"status", Object{{"conditions", Array{condition}}}}}));
+    // Whatever makes us look at the other one.
+    ASSERT_TRUE(world().cluster().ask(
+        "PATCH", path_in(kCalm, "pods", "calm-0"),
+        Object{{"metadata", Object{{"labels", Object{{"look", fmt::format("{}", i)}}}}}}));
+    run_for(seconds{5});
+  }
+  EXPECT_TRUE(is_ready(kCalm, "calm-0"));
   expect_order();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <cstdlib>
 
 #include "api/listener.h"
 
@@ -40,6 +41,30 @@ std::vector<Place> places_told(const std::vector<api::PortBindingItem>& told) {
   return out;
 }
 
+// Every write to the API server and to the load balancers is shown, for who reads one seed.
+bool shows_writes() { return std::getenv("BERTH_SCENARIO_WRITES") != nullptr; }
+
+void show(world::World& world, const net::Request& request) {
+  for (const char* const noise : {"/leases", "/events"})
+    if (request.url.find(noise) != std::string::npos) return;
+  fmt::print("{:9.3f} {} {} {} {}\n", to_seconds(world.kernel().now().time_since_epoch()),
+             author_of(request), request.method, request.url, request.body);
+}
+
+std::string shown_targets(const std::optional<lb::ObservedListener>& listener) {
+  if (!listener) return "none";
+  std::string out;
+  for (const model::WeightedTarget& one : listener->spec.targets) out += one.target.ip + " ";
+  return out.empty() ? "nowhere" : out;
+}
+
+void show(world::World& world, const sim::lb::Change& change) {
+  const lb::ObservedListener& listener = change.before ? *change.before : *change.after;
+  fmt::print("{:9.3f} {} {} {}: {} -> {}\n", to_seconds(world.kernel().now().time_since_epoch()),
+             model::to_string(change.lb), listener.spec.ports.first, listener.spec.name,
+             shown_targets(change.before), shown_targets(change.after));
+}
+
 }  // namespace
 
 std::string shown_object(std::string_view kind, std::string_view ns, std::string_view name) {
@@ -71,6 +96,7 @@ void TrustBook::see(const net::Request& request, const net::Reply& reply) {
   if (request.method == "GET" || reply.status >= 300 ||
       request.url.find("dryRun") != std::string::npos)
     return;
+  if (shows_writes()) show(world_, request);
   const Result<Value> object = wire::parse_json(reply.body);
   if (!object) return;
   if (is_person(author_of(request))) note_touch(request, *object);
@@ -102,6 +128,7 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   const bool ours = kind == "Listener" || kind == "PortBinding";
   if (ours && request.method == "POST") forged_.insert(path);
   if (kind == "Listener" && request.method != "POST") edited_.insert(path);
+  if (kind == "Pod" && request.method == "POST") made_pods_.insert(path);
 }
 
 void TrustBook::see_pod(const net::Request& request, const Value& pod) {
@@ -149,6 +176,7 @@ void TrustBook::judge(const std::string& uid, const Guest& before, const Guest& 
 
 void TrustBook::see_change(const sim::lb::Change& change) {
   const auto& listener = change.before ? change.before : change.after;
+  if (shows_writes()) show(world_, change);
   const Place place{change.lb, listener->spec.protocol, listener->spec.ports.first};
   for (const auto& [uid, guest] : guests_) {
     if (!guest.has_word || guest.room.ended) continue;

@@ -42,6 +42,8 @@ class TrustBook {
 
   // Listeners and PortBindings that people made, as paths.
   const std::set<std::string>& forged() const { return forged_; }
+  // Pods that people made, as paths.
+  const std::set<std::string>& guests() const { return made_pods_; }
   // Listeners that people wrote to, as paths.
   const std::set<std::string>& edited_listeners() const { return edited_; }
   std::size_t words_given() const { return words_given_; }
@@ -73,6 +75,7 @@ class TrustBook {
   Instant upheaval_over_{};
   std::set<std::string> forged_;
   std::set<std::string> edited_;
+  std::set<std::string> made_pods_;
   std::size_t words_given_ = 0;
   std::shared_ptr<const world::ServerDesk::Observer> observing_;
 };

@@ -474,14 +474,21 @@ void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& 
                                               const std::vector<api::PortBindingItem>& told) {
     return claims::seal_ports(*ring, {token, ns, told}, request);
   };
-  const auto told =
-      api::decode_pool_bindings(kube::get(meta.annotations, api::kPoolBindingsAnnotation));
-  if (!told) return;
-  view.proof = claims::judge_ports(*ring, {token, view.key.ns, *told},
-                                   kube::get(meta.annotations, claims::kPortsSealAnnotation));
+  view.proof = proof_of(*view.pod, *ring);
+}
+
+claims::PortsProof proof_of(const kube::Pod& pod, const crypto::KeyRing& ring) {
+  const kube::StringMap& annotations = pod.meta.annotations;
+  const auto told = api::decode_pool_bindings(kube::get(annotations, api::kPoolBindingsAnnotation));
+  if (!told) return {};
+  const std::string token(kube::get(pod.meta.labels, ledger::kTokenLabel));
+  claims::PortsProof proof =
+      claims::judge_ports(ring, {token, pod.meta.ns.view(), *told},
+                          kube::get(annotations, claims::kPortsSealAnnotation));
   // Whoever took the label off took the proof away, not the ports.
-  if (token.empty() && view.proof.verdict == crypto::SealVerdict::forged)
-    view.proof.verdict = crypto::SealVerdict::absent;
+  if (token.empty() && proof.verdict == crypto::SealVerdict::forged)
+    proof.verdict = crypto::SealVerdict::absent;
+  return proof;
 }
 
 BindingPlan plan_binding(const BindingView& view) { return Planner(view).plan(); }

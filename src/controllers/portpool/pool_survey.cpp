@@ -221,10 +221,25 @@ bool is_another(const api::Listener& a, const api::Listener& b) {
              kube::get(b.meta.labels, api::kOwnerKindKey);
 }
 
+// Its item has this port on this load balancer; an item may have come back with others.
+bool is_of_item(const api::Listener& listener, const api::PortPool& pool,
+                const model::LoadBalancerDefaults& defaults) {
+  const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(listener),
+                                      &api::PortPoolItem::item_name);
+  if (item == pool.spec.pool_items.end()) return false;
+  const std::int64_t segment = std::max<std::int64_t>(item->segment_length, 1);
+  const std::int64_t offset = listener.spec.port - item->start_port;
+  if (offset < 0 || offset % segment != 0 || offset / segment >= api::slot_count(*item))
+    return false;
+  const auto lbs = api::load_balancers_of(*item, defaults);
+  const auto lb = claims::load_balancer_of(listener, defaults);
+  return !lbs || !lb || std::ranges::find(*lbs, *lb) != lbs->end();
+}
+
 }  // namespace
 
 bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
-                   const ListenerStore& listeners) {
+                   const ListenerStore& listeners, const model::LoadBalancerDefaults& defaults) {
   // Also what another controller made for it: when that goes, its name is free.
   const auto is_of_pool = [](const auto& listener) {
     return listener && kube::get(listener->meta.labels, api::kOwnerKindKey) == claims::kPoolOwner;
@@ -240,10 +255,7 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
   if (claims::has_targets(b.spec) && is_of_free_slot(b, listeners)) return true;
   if (!claims::claim_text(b).empty() || claims::claim_text(a).empty()) return false;
   // It is free now. Of an item that is leaving it may go; a peer may lead somewhere all the same.
-  const bool stays =
-      pool && !pool->meta.deleting &&
-      std::ranges::find(pool->spec.pool_items, claims::item_of(b), &api::PortPoolItem::item_name) !=
-          pool->spec.pool_items.end();
+  const bool stays = pool && !pool->meta.deleting && is_of_item(b, *pool, defaults);
   return !stays || std::ranges::any_of(peers_in(listeners, b), [](const ListenerPtr& peer) {
     return claims::has_targets(peer->spec);
   });

@@ -19,7 +19,8 @@ namespace berth::controllers::portpool {
 // depend on it. A look goes through all of them, so one that changes hands, as most do, is none.
 // `pool` is what its Listeners name; null: it is not known.
 bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
-                   const claims::ListenerStore& listeners);
+                   const claims::ListenerStore& listeners,
+                   const model::LoadBalancerDefaults& defaults = {});
 
 // A Listener that is not as the pool wants it.
 struct OutdatedListener {
