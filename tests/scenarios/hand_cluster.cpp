@@ -14,9 +14,6 @@ const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
 const std::string kLease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
 const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/";
 
-// After this the load balancers were compared with what is wished: an audit, and some time to act.
-constexpr Duration kAudited = std::chrono::minutes{13};
-
 Value any_balancer(Hand& hand) {
   const auto found = hand.world().cluster().list(kBalancers);
   return found && !found->empty() ? (*found)[hand.dice().below(found->size())] : Value(nullptr);

@@ -38,6 +38,10 @@ constexpr std::array kOperatorMoves{
     HandMove{"takes the lease", 3, takes_the_lease},
     HandMove{"makes a backup", 8, makes_a_backup},
     HandMove{"restores a kind", 4, restores_a_kind},
+    HandMove{"edits a cloud listener", 3, edits_a_cloud_listener},
+    HandMove{"deletes a cloud listener", 3, deletes_a_cloud_listener},
+    HandMove{"takes a cloud port", 2, takes_a_cloud_port},
+    HandMove{"makes a cloud listener", 2, makes_a_cloud_listener},
 };
 
 constexpr std::array kAdministratorMoves{

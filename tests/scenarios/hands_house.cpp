@@ -27,6 +27,7 @@ using std::chrono::seconds;
 constexpr Duration kGrace = seconds{90};
 constexpr Duration kRetry = seconds{1};
 constexpr Duration kLook = seconds{2};
+constexpr Duration kQuietLook = seconds{20};
 constexpr int kLooks = 900;
 constexpr std::size_t kLobbyPorts = 4;
 constexpr int kCalmRooms = 3;
@@ -331,17 +332,28 @@ Result<> HandsHouse::open() {
     return made;
   if (role_ != world::Role::tenant) house_.book().close();
   (void)house_.cluster().play("watch", [this](std::stop_token stop) {
+    Instant looked{};
     while (world().cluster().pause(kLook, stop)) {
+      // When nobody writes, only time can bring something to light.
+      const Instant now = world().kernel().now();
+      const bool quiet = world().cluster().desk().last_activity() < looked;
+      if (quiet && now - looked < kQuietLook) continue;
+      looked = now;
       trust_.check_all();
-      collect_garbage(world());
+      if (!quiet) collect_garbage(world());
     }
   });
   return {};
 }
 
 Result<> HandsHouse::tidy_up() {
+  const auto foreign = trust_.foreign();
+  trust_.forget_foreign();
+  for (const auto& [id, lb] : foreign) world().provider().remove_listener(lb, id);
+  // What had its port taken gets it back at an audit.
+  if (!foreign.empty()) trust_.note_place({}, kAudited);
   const Result<> audited =
-      house_.run_until([this] { return world().kernel().now() >= trust_.upheaval_over(); });
+      house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
   if (!audited) return audited;
   const std::string& user =
       role_ == world::Role::tenant ? people_.front().name : people_.back().name;

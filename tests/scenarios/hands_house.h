@@ -16,6 +16,7 @@
 //   a pool or an item                  what an owner of the pool can do himself     -
 //   a LoadBalancer, its grants         nothing                                      -
 //   the status of a LoadBalancer       the address that Pods are told               until read anew
+//   a listener at the provider         what is reached at its port                  until an audit
 //   the Lease                          writes pause, another replica leads          a lease
 //   our Secret, our webhooks           refused creations                            until made anew
 //   the label of the namespace         Pods without ports                           while it is off

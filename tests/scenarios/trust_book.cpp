@@ -80,6 +80,11 @@ void TrustBook::note_upheaval(Duration grace) {
   upheaval_over_ = std::max(upheaval_over_, world_.kernel().now() + grace);
 }
 
+void TrustBook::note_place(const Place& place, Duration grace) {
+  places_[place] = world_.kernel().now() + grace;
+  places_over_ = std::max(places_over_, places_[place]);
+}
+
 void TrustBook::take_stock() {
   guests_.clear();
   const auto pods = world_.cluster().list("/api/v1/pods");
@@ -177,6 +182,9 @@ void TrustBook::judge(const std::string& uid, const Guest& before, const Guest& 
 void TrustBook::see_change(const sim::lb::Change& change) {
   const auto& listener = change.before ? change.before : change.after;
   if (shows_writes()) show(world_, change);
+  if (change.before && foreign_.contains(change.before->id))
+    world_.kernel().fail(fmt::format("{} of {} is not ours, and was changed",
+                                     change.before->spec.name, model::to_string(change.lb)));
   const Place place{change.lb, listener->spec.protocol, listener->spec.ports.first};
   for (const auto& [uid, guest] : guests_) {
     if (!guest.has_word || guest.room.ended) continue;
@@ -218,6 +226,7 @@ void TrustBook::check_reached(const Guest& guest) {
   if (guest.room.leaving || is_touched(guest)) return;
   for (const api::PortBindingItem& binding : guest.told) {
     for (const Place& place : places_of(binding)) {
+      if (is_touched(place)) continue;
       const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
       const bool leads = listener && listener->spec.targets.size() == 1 &&
                          listener->spec.targets.front().target.ip == guest.room.ip &&
@@ -242,6 +251,11 @@ bool TrustBook::is_touched(const Guest& guest) const {
       return is_touched("Listener", binding.pool_namespace, name);
     });
   });
+}
+
+bool TrustBook::is_touched(const Place& place) const {
+  const auto it = places_.find(place);
+  return it != places_.end() && world_.kernel().now() < it->second;
 }
 
 bool TrustBook::is_touched(std::string_view kind, std::string_view ns,

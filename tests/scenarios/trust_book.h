@@ -11,6 +11,7 @@
 // Not thread-safe; the world outlives it.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,7 +34,15 @@ class TrustBook {
   // Everything may have been touched: a state was restored, or the provider was changed by hand.
   // Disorder is found by an audit at the latest.
   void note_upheaval(Duration grace);
-  Instant upheaval_over() const { return upheaval_over_; }
+  // Somebody changes what is at this port, at the provider. Until an audit it may lead anywhere; it
+  // is still nobody else's.
+  void note_place(const Place& place, Duration grace);
+  // When everything must be in order again.
+  Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
+  // A listener at the provider that is none of ours: nobody but people may change it.
+  void note_foreign(const std::string& id, const model::LoadBalancerRef& lb) { foreign_[id] = lb; }
+  const std::map<std::string, model::LoadBalancerRef>& foreign() const { return foreign_; }
+  void forget_foreign() { foreign_.clear(); }
   // Reads all Pods anew; those that are Ready have our word, as before.
   void take_stock();
   void see_change(const sim::lb::Change& change);
@@ -63,6 +72,7 @@ class TrustBook {
   void check_alone(const std::string& uid, const Guest& guest);
   void check_reached(const Guest& guest);
   bool is_touched(const Guest& guest) const;
+  bool is_touched(const Place& place) const;
   bool is_touched(std::string_view kind, std::string_view ns, std::string_view name) const;
   void complain(const Guest& guest, const std::string& what);
 
@@ -73,6 +83,9 @@ class TrustBook {
   std::map<std::string, Instant> touched_;    // by shown_object
   std::map<std::string, std::string> hands_;  // who touched it last
   Instant upheaval_over_{};
+  std::map<Place, Instant> places_;  // when they must be in order
+  Instant places_over_{};
+  std::map<std::string, model::LoadBalancerRef> foreign_;  // by id
   std::set<std::string> forged_;
   std::set<std::string> edited_;
   std::set<std::string> made_pods_;
