@@ -22,9 +22,6 @@ inline const std::string kCalm = "calm";    // of those who never do anything
 inline const std::string kLobby = "lobby";  // of a tenant, with the label that asks for injection
 inline const std::string kAlley = "alley";  // of a tenant, without it
 
-// After this the load balancers were compared with what is wished: an audit, and some time to act.
-inline constexpr Duration kAudited = std::chrono::minutes{13};
-
 std::string path_in(std::string_view ns, std::string_view plural, std::string_view name = {});
 
 // What was done, in order.

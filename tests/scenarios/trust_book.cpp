@@ -133,6 +133,9 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   const bool ours = kind == "Listener" || kind == "PortBinding";
   if (ours && request.method == "POST") forged_.insert(path);
   if (kind == "Listener" && request.method != "POST") edited_.insert(path);
+  // Without its finalizer it may go before its listener does, which an audit finds.
+  if (kind == "Listener" && request.body.find(R"("finalizers":null)") != std::string::npos)
+    places_over_ = std::max(places_over_, world_.kernel().now() + kAudited);
   if (kind == "Pod" && request.method == "POST") made_pods_.insert(path);
 }
 
