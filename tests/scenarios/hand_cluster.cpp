@@ -111,6 +111,25 @@ void deletes_our_webhooks(Hand& hand) {
 
 void restores_everything(Hand& hand) { restore(hand, ""); }
 
+// With its pools and rooms; and makes it again, as soon as that can be done.
+void deletes_a_namespace(Hand& hand) {
+  const std::string name = hand.any_of({kLobby, kAlley});
+  hand.trust().note_namespace(name);
+  if (!hand.ask("DELETE", "/api/v1/namespaces/" + name)) return;
+  Object labels;
+  if (name == kLobby) labels[api::kInjectLabel] = "true";
+  const Object again{{"apiVersion", "v1"},
+                     {"kind", "Namespace"},
+                     {"metadata", Object{{"name", name}, {"labels", labels}}}};
+  const std::uint64_t patience = hand.dice().below(40);
+  for (std::uint64_t i = 0; i < patience; ++i) {
+    (void)hand.world().cluster().pause(std::chrono::seconds{1}, {});
+    if (hand.world().cluster().ask("GET", "/api/v1/namespaces/" + name)) continue;
+    (void)hand.ask("POST", "/api/v1/namespaces", again);
+    return;
+  }
+}
+
 void takes_the_label_off(Hand& hand) {
   const std::string path = "/api/v1/namespaces/" + kGames;
   (void)hand.patch_meta(path, {{"labels", Object{{api::kInjectLabel, nullptr}}}});

@@ -50,6 +50,7 @@ constexpr std::array kAdministratorMoves{
     HandMove{"deletes our webhooks", 2, deletes_our_webhooks},
     HandMove{"restores everything", 2, restores_everything},
     HandMove{"takes the label off", 2, takes_the_label_off},
+    HandMove{"deletes a namespace", 2, deletes_a_namespace},
 };
 
 }  // namespace

@@ -56,5 +56,6 @@ void deletes_our_secret(Hand& hand);
 void deletes_our_webhooks(Hand& hand);
 void restores_everything(Hand& hand);
 void takes_the_label_off(Hand& hand);
+void deletes_a_namespace(Hand& hand);
 
 }  // namespace berth::scenario

@@ -7,6 +7,7 @@
 
 #include "api/decode.h"
 #include "claims/slot.h"
+#include "cluster_chores.h"
 #include "sim/world/gremlin.h"
 #include "wire/yaml.h"
 
@@ -210,29 +211,13 @@ std::string stays(World& world, const std::string& path) {
   return fmt::format("{} stays: {}", path, wire::to_json(shown));
 }
 
-// As the cluster's own: Listeners go with their pool.
-void collect_garbage(World& world) {
-  const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
-  const auto listeners =
-      world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/listeners");
-  if (!pools || !listeners) return;
-  for (const Value& listener : *listeners) {
-    const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
-    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty())
-      continue;
-    const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
-      return wire::string_at(pool, "/metadata/uid") == owner &&
-             wire::string_at(pool, "/metadata/namespace") ==
-                 wire::string_at(listener, "/metadata/namespace");
-    });
-    if (there) continue;
-    (void)world.cluster().ask(
-        "DELETE",
-        path_in(wire::string_at(listener, "/metadata/namespace"), "listeners", name_of(listener)),
-        Object{{"kind", "DeleteOptions"},
-               {"apiVersion", "v1"},
-               {"preconditions", Object{{"uid", wire::string_at(listener, "/metadata/uid")}}}});
-  }
+// True once it is there, as the house began with it.
+bool make_namespace(World& world, const std::string& ns) {
+  const auto documents = wire::parse_yaml_documents(kNeighbours);
+  const auto wanted = std::ranges::find(*documents, ns, name_of);
+  const auto now = world.cluster().ask("GET", "/api/v1/namespaces/" + ns);
+  if (!now) (void)world.cluster().ask("POST", "/api/v1/namespaces", *wanted);
+  return now && wire::string_at(*now, "/metadata/deletionTimestamp").empty();
 }
 
 // Those that the house began with, as they were.
@@ -340,7 +325,10 @@ Result<> HandsHouse::open() {
       if (quiet && now - looked < kQuietLook) continue;
       looked = now;
       trust_.check_all();
-      if (!quiet) collect_garbage(world());
+      if (quiet) continue;
+      collect_garbage(world());
+      // It takes with it what lies in it, of whoever uses that.
+      for (const std::string& ns : end_namespaces(world())) trust_.note_namespace(ns);
     }
   });
   return {};
@@ -366,6 +354,10 @@ Result<> HandsHouse::tidy_up() {
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
         if (!remove_forged(world(), path, user)) complaint = stays(world(), path);
+    for (const std::string& ns : {kLobby, kAlley}) {
+      const bool there = wait_for(world(), [&] { return make_namespace(world(), ns); });
+      if (!there) complaint = "namespace " + ns + " does not come back";
+    }
     // Ports that are kept for Pods that are gone are given up with the PortBinding.
     for (const std::string& ns : {kLobby, kAlley})
       for (const Value& binding : all_in(world(), ns, "portbindings"))

@@ -451,6 +451,33 @@ TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
   expect_order();
 }
 
+// A room of its own, one elsewhere that uses its pool, and a name whose port is kept: nothing of it
+// is in the way of the namespace that comes after it.
+TEST_F(AdministratorTest, ANamespaceGoesWithItsRoomsAndComesAgain) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000", "1h")));
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "former", "own/one TCP 8000", "1h")));
+  ASSERT_TRUE(other().ask("POST", path_in(kGames, "pods"),
+                          asking(kGames, "visitor", "own/one.lobby TCP 8000")));
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest") && is_ready(kGames, "visitor"));
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "former")));
+  run_for(seconds{30});
+  const Value before = get("/api/v1/namespaces/lobby");
+  house_.trust().note_namespace(kLobby);
+  ASSERT_TRUE(other().ask("DELETE", "/api/v1/namespaces/lobby"));
+  run_for(minutes{2});
+  ASSERT_TRUE(get("/api/v1/namespaces/lobby").is_null());
+  EXPECT_FALSE(is_ready(kGames, "visitor")) << "its pool is gone";
+  for (const model::Protocol protocol : {model::Protocol::tcp, model::Protocol::udp})
+    EXPECT_FALSE(world().provider().find({.id = "west"}, protocol, 43000));
+  expect_order();
+  const Value after = get("/api/v1/namespaces/lobby");
+  EXPECT_NE(wire::string_at(after, "/metadata/uid"), wire::string_at(before, "/metadata/uid"));
+}
+
 // It was told of the port by whoever copied it, and is Ready by hand.
 TEST_F(AdministratorTest, ACopyThatIsCalledReadyTakesNothingFromThePodThatWasCopied) {
   const Value calm = get(path_in(kCalm, "pods", "calm-0"));

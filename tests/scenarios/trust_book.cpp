@@ -85,6 +85,10 @@ void TrustBook::note_place(const Place& place, Duration grace) {
   places_over_ = std::max(places_over_, places_[place]);
 }
 
+void TrustBook::note_namespace(const std::string& ns) {
+  touched_[shown_object("Namespace", ns, ns)] = world_.kernel().now();
+}
+
 void TrustBook::take_stock() {
   guests_.clear();
   const auto pods = world_.cluster().list("/api/v1/pods");
@@ -245,13 +249,15 @@ void TrustBook::check_reached(const Guest& guest) {
 
 bool TrustBook::is_touched(const Guest& guest) const {
   if (world_.kernel().now() < upheaval_over_) return true;
-  if (is_touched("Pod", guest.ns, guest.room.name) ||
+  if (is_touched("Namespace", guest.ns, guest.ns) || is_touched("Pod", guest.ns, guest.room.name) ||
       is_touched("PortBinding", guest.ns, guest.room.name))
     return true;
   return std::ranges::any_of(guest.told, [&](const api::PortBindingItem& binding) {
-    if (is_touched("PortPool", binding.pool_namespace, binding.pool_name)) return true;
+    const std::string& ns = binding.pool_namespace;
+    if (is_touched("Namespace", ns, ns) || is_touched("PortPool", ns, binding.pool_name))
+      return true;
     return std::ranges::any_of(listeners_of(binding), [&](const std::string& name) {
-      return is_touched("Listener", binding.pool_namespace, name);
+      return is_touched("Listener", ns, name);
     });
   });
 }

@@ -40,6 +40,8 @@ class TrustBook {
   // Somebody changes what is at this port, at the provider. Until an audit it may lead anywhere; it
   // is still nobody else's.
   void note_place(const Place& place, Duration grace);
+  // It ends, and with it all that lies in it: this is said again for as long as it does.
+  void note_namespace(const std::string& ns);
   // When everything must be in order again.
   Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
   // A listener at the provider that is none of ours: nobody but people may change it.
