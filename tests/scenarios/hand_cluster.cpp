@@ -130,6 +130,14 @@ void deletes_a_namespace(Hand& hand) {
   }
 }
 
+// With all objects of the kind. Not those that a tenant made, or on which his players are: single
+// deeds have these (hostile_crd_scenarios_test.cpp).
+void deletes_a_definition(Hand& hand) {
+  (void)hand.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" +
+                               hand.any_of({"loadbalancers.berth.dev",
+                                            "portbindings.networkextension.bkbcs.tencent.com"}));
+}
+
 void takes_the_label_off(Hand& hand) {
   const std::string path = "/api/v1/namespaces/" + kGames;
   (void)hand.patch_meta(path, {{"labels", Object{{api::kInjectLabel, nullptr}}}});

@@ -51,6 +51,7 @@ constexpr std::array kAdministratorMoves{
     HandMove{"restores everything", 2, restores_everything},
     HandMove{"takes the label off", 2, takes_the_label_off},
     HandMove{"deletes a namespace", 2, deletes_a_namespace},
+    HandMove{"deletes a CRD", 1, deletes_a_definition},
 };
 
 }  // namespace

@@ -57,5 +57,6 @@ void deletes_our_webhooks(Hand& hand);
 void restores_everything(Hand& hand);
 void takes_the_label_off(Hand& hand);
 void deletes_a_namespace(Hand& hand);
+void deletes_a_definition(Hand& hand);
 
 }  // namespace berth::scenario

@@ -21,6 +21,8 @@
 //   our Secret, our webhooks           refused creations                            until made anew
 //   the label of the namespace         Pods without ports                           while it is off
 //   a namespace, deleted               what lies in it, and ports of its pools      for ever
+//   the CRD of LoadBalancers           nothing                                      -
+//   the CRD of PortBindings            ports that are kept for names                for ever
 //   one kind put back as it was        Ready of Pods that came or went since        until an audit
 //   everything put back as it was      the same                                     until an audit
 //

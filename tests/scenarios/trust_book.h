@@ -34,6 +34,8 @@ class TrustBook {
   TrustBook(world::World& world, Duration grace);
 
   void guard(std::string ns) { guarded_.insert(std::move(ns)); }
+  // Somebody does what they are not promised anything against.
+  void let_go(const std::string& ns) { guarded_.erase(ns); }
   // Everything may have been touched: a state was restored, or the provider was changed by hand.
   // Disorder is found by an audit at the latest.
   void note_upheaval(Duration grace);
