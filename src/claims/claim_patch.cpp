@@ -84,6 +84,10 @@ ListenerPatch change_patch(const api::Listener& listener, const ListenerChange& 
   Array& changes = patch.changes;
   if (change.claim)
     changes.push_back(put(annotation_pointer(ledger::kClaimAnnotation), Value(*change.claim)));
+  if (change.no_claim) {
+    changes.push_back(
+        Object{{"op", "remove"}, {"path", annotation_pointer(ledger::kClaimAnnotation)}});
+  }
   if (change.spec) {
     changes.push_back(put("/spec", api::encode(*change.spec)));
     const std::string applied = annotation_pointer(kAppliedAnnotation);

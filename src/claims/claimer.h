@@ -44,6 +44,7 @@ struct TakenSlot {
 // is written.
 struct ListenerChange {
   std::optional<std::string> claim{};  // the empty text frees it
+  bool no_claim = false;               // of a peer: somebody wrote one there
   std::optional<api::ListenerSpec> spec{};
   // The PortBinding that it is used by; an empty name takes the labels off.
   std::optional<kube::ObjectKey> source{};
@@ -56,7 +57,7 @@ struct ListenerChange {
   };
   std::optional<Belonging> belonging{};
 
-  bool empty() const { return !claim && !spec && !source && !marks && !belonging; }
+  bool empty() const { return !claim && !no_claim && !spec && !source && !marks && !belonging; }
 };
 
 class Claimer {

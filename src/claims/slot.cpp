@@ -131,7 +131,16 @@ std::string_view claim_text(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, ledger::kClaimAnnotation);
 }
 
+bool is_peer(const api::Listener& listener) {
+  return !kube::get(listener.meta.annotations, kLockAnnotation).empty();
+}
+
+bool is_lock(const api::Listener& listener) {
+  return kube::has(listener.meta.annotations, ledger::kClaimAnnotation) && !is_peer(listener);
+}
+
 std::optional<ledger::Claim> claim_of(const api::Listener& listener) {
+  if (is_peer(listener)) return std::nullopt;
   Result<std::optional<ledger::Claim>> claim = ledger::decode_claim(claim_text(listener));
   return claim ? std::move(*claim) : std::nullopt;
 }

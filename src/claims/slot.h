@@ -64,7 +64,11 @@ std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& list
 
 // The text of the claim annotation; empty when the slot is free.
 std::string_view claim_text(const api::Listener& listener);
-// Nothing when the slot is free, or when the text cannot be read.
+// Of a slot on several load balancers the lock has the claim; the others name it. A claim on one
+// that does was written by somebody, or the name was.
+bool is_peer(const api::Listener& listener);
+bool is_lock(const api::Listener& listener);
+// Nothing when the slot is free, or when the text cannot be read; a peer has none.
 std::optional<ledger::Claim> claim_of(const api::Listener& listener);
 // It has a claim that this version cannot read. The slot is held by somebody: hands off.
 bool is_unreadable(const api::Listener& listener);

@@ -4,8 +4,9 @@ namespace berth::claims {
 
 UnboundClaims::UnboundClaims(ListenerStore& store) {
   store.on_change([this](const kube::Change<api::Listener>& change) {
-    const bool same =
-        change.before && change.after && claim_text(*change.before) == claim_text(*change.after);
+    const bool same = change.before && change.after &&
+                      claim_text(*change.before) == claim_text(*change.after) &&
+                      is_peer(*change.before) == is_peer(*change.after);
     if (same) return;
     if (change.before) note(*change.before, false);
     if (change.after) note(*change.after, true);

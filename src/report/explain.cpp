@@ -106,7 +106,7 @@ class PoolTeller : private Teller {
       const bool fits = claims::pool_of(*listener) == pool.meta.key() && protocol &&
                         std::ranges::count(wish.slot.protocols, *protocol) != 0 &&
                         (wish.slot.item.empty() || claims::item_of(*listener) == wish.slot.item);
-      if (!fits || !kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) continue;
+      if (!fits || !claims::is_lock(*listener)) continue;
       ++all;
       if (!claims::claim_text(*listener).empty()) {
         taken.push_back(listener);

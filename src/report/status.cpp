@@ -18,10 +18,6 @@ using wire::Value;
 // Rows of one kind; the rest is counted.
 constexpr std::size_t kMaxRows = 20;
 
-bool is_lock(const api::Listener& listener) {
-  return kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
-}
-
 Duration old(const ClusterView& view, const kube::ObjectMeta& meta) {
   return view.now - meta.created;
 }
@@ -108,7 +104,7 @@ class Maker {
     std::map<std::string, std::vector<claims::ListenerPtr>> taken;  // by protocol
     std::map<std::string, std::size_t> all;
     for (const claims::ListenerPtr& listener : view_.listeners) {
-      if (!is_lock(*listener) || claims::pool_of(*listener) != pool) continue;
+      if (!claims::is_lock(*listener) || claims::pool_of(*listener) != pool) continue;
       ++all[listener->spec.protocol];
       if (!claims::claim_text(*listener).empty())
         taken[listener->spec.protocol].push_back(listener);
@@ -122,7 +118,7 @@ class Maker {
 
   void count_slots(const kube::ObjectKey& pool, ItemLine& line) const {
     for (const claims::ListenerPtr& listener : view_.listeners) {
-      if (!is_lock(*listener) || claims::item_of(*listener) != line.item ||
+      if (!claims::is_lock(*listener) || claims::item_of(*listener) != line.item ||
           claims::pool_of(*listener) != pool)
         continue;
       if (!listener->status.listener_id.empty()) ++line.ready;

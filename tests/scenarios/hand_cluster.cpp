@@ -14,9 +14,6 @@ const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
 const std::string kLease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
 const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/";
 
-// After this the load balancers were compared with what is wished: an audit, and some time to act.
-constexpr Duration kAudited = std::chrono::minutes{13};
-
 Value any_balancer(Hand& hand) {
   const auto found = hand.world().cluster().list(kBalancers);
   return found && !found->empty() ? (*found)[hand.dice().below(found->size())] : Value(nullptr);
@@ -113,6 +110,33 @@ void deletes_our_webhooks(Hand& hand) {
 }
 
 void restores_everything(Hand& hand) { restore(hand, ""); }
+
+// With its pools and rooms; and makes it again, as soon as that can be done.
+void deletes_a_namespace(Hand& hand) {
+  const std::string name = hand.any_of({kLobby, kAlley});
+  hand.trust().note_namespace(name);
+  if (!hand.ask("DELETE", "/api/v1/namespaces/" + name)) return;
+  Object labels;
+  if (name == kLobby) labels[api::kInjectLabel] = "true";
+  const Object again{{"apiVersion", "v1"},
+                     {"kind", "Namespace"},
+                     {"metadata", Object{{"name", name}, {"labels", labels}}}};
+  const std::uint64_t patience = hand.dice().below(40);
+  for (std::uint64_t i = 0; i < patience; ++i) {
+    (void)hand.world().cluster().pause(std::chrono::seconds{1}, {});
+    if (hand.world().cluster().ask("GET", "/api/v1/namespaces/" + name)) continue;
+    (void)hand.ask("POST", "/api/v1/namespaces", again);
+    return;
+  }
+}
+
+// With all objects of the kind. Not those that a tenant made, or on which his players are: single
+// deeds have these (hostile_crd_scenarios_test.cpp).
+void deletes_a_definition(Hand& hand) {
+  (void)hand.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" +
+                               hand.any_of({"loadbalancers.berth.dev",
+                                            "portbindings.networkextension.bkbcs.tencent.com"}));
+}
 
 void takes_the_label_off(Hand& hand) {
   const std::string path = "/api/v1/namespaces/" + kGames;

@@ -38,6 +38,10 @@ constexpr std::array kOperatorMoves{
     HandMove{"takes the lease", 3, takes_the_lease},
     HandMove{"makes a backup", 8, makes_a_backup},
     HandMove{"restores a kind", 4, restores_a_kind},
+    HandMove{"edits a cloud listener", 3, edits_a_cloud_listener},
+    HandMove{"deletes a cloud listener", 3, deletes_a_cloud_listener},
+    HandMove{"takes a cloud port", 2, takes_a_cloud_port},
+    HandMove{"makes a cloud listener", 2, makes_a_cloud_listener},
 };
 
 constexpr std::array kAdministratorMoves{
@@ -46,6 +50,8 @@ constexpr std::array kAdministratorMoves{
     HandMove{"deletes our webhooks", 2, deletes_our_webhooks},
     HandMove{"restores everything", 2, restores_everything},
     HandMove{"takes the label off", 2, takes_the_label_off},
+    HandMove{"deletes a namespace", 2, deletes_a_namespace},
+    HandMove{"deletes a CRD", 1, deletes_a_definition},
 };
 
 }  // namespace

@@ -38,6 +38,12 @@ void toggles_an_item(Hand& hand);
 void deletes_a_pool(Hand& hand);
 void edits_a_pool_status(Hand& hand);
 
+// Load balancers, past the API server (hand_provider.cpp).
+void edits_a_cloud_listener(Hand& hand);
+void deletes_a_cloud_listener(Hand& hand);
+void takes_a_cloud_port(Hand& hand);
+void makes_a_cloud_listener(Hand& hand);
+
 // What is the cluster's (hand_cluster.cpp).
 void deletes_balancers(Hand& hand);
 void edits_grants(Hand& hand);
@@ -50,5 +56,7 @@ void deletes_our_secret(Hand& hand);
 void deletes_our_webhooks(Hand& hand);
 void restores_everything(Hand& hand);
 void takes_the_label_off(Hand& hand);
+void deletes_a_namespace(Hand& hand);
+void deletes_a_definition(Hand& hand);
 
 }  // namespace berth::scenario

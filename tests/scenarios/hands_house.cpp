@@ -7,6 +7,7 @@
 
 #include "api/decode.h"
 #include "claims/slot.h"
+#include "cluster_chores.h"
 #include "sim/world/gremlin.h"
 #include "wire/yaml.h"
 
@@ -27,6 +28,7 @@ using std::chrono::seconds;
 constexpr Duration kGrace = seconds{90};
 constexpr Duration kRetry = seconds{1};
 constexpr Duration kLook = seconds{2};
+constexpr Duration kQuietLook = seconds{20};
 constexpr int kLooks = 900;
 constexpr std::size_t kLobbyPorts = 4;
 constexpr int kCalmRooms = 3;
@@ -209,29 +211,13 @@ std::string stays(World& world, const std::string& path) {
   return fmt::format("{} stays: {}", path, wire::to_json(shown));
 }
 
-// As the cluster's own: Listeners go with their pool.
-void collect_garbage(World& world) {
-  const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
-  const auto listeners =
-      world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/listeners");
-  if (!pools || !listeners) return;
-  for (const Value& listener : *listeners) {
-    const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
-    if (owner.empty() || !wire::string_at(listener, "/metadata/deletionTimestamp").empty())
-      continue;
-    const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
-      return wire::string_at(pool, "/metadata/uid") == owner &&
-             wire::string_at(pool, "/metadata/namespace") ==
-                 wire::string_at(listener, "/metadata/namespace");
-    });
-    if (there) continue;
-    (void)world.cluster().ask(
-        "DELETE",
-        path_in(wire::string_at(listener, "/metadata/namespace"), "listeners", name_of(listener)),
-        Object{{"kind", "DeleteOptions"},
-               {"apiVersion", "v1"},
-               {"preconditions", Object{{"uid", wire::string_at(listener, "/metadata/uid")}}}});
-  }
+// True once it is there, as the house began with it.
+bool make_namespace(World& world, const std::string& ns) {
+  const auto documents = wire::parse_yaml_documents(kNeighbours);
+  const auto wanted = std::ranges::find(*documents, ns, name_of);
+  const auto now = world.cluster().ask("GET", "/api/v1/namespaces/" + ns);
+  if (!now) (void)world.cluster().ask("POST", "/api/v1/namespaces", *wanted);
+  return now && wire::string_at(*now, "/metadata/deletionTimestamp").empty();
 }
 
 // Those that the house began with, as they were.
@@ -333,26 +319,47 @@ Result<> HandsHouse::open() {
     return made;
   if (role_ != world::Role::tenant) house_.book().close();
   (void)house_.cluster().play("watch", [this](std::stop_token stop) {
+    Instant looked{};
     while (world().cluster().pause(kLook, stop)) {
+      // When nobody writes, only time can bring something to light.
+      const Instant now = world().kernel().now();
+      const bool quiet = world().cluster().desk().last_activity() < looked;
+      if (quiet && now - looked < kQuietLook) continue;
+      looked = now;
       trust_.check_all();
+      if (quiet) continue;
       collect_garbage(world());
+      // It takes with it what lies in it, of whoever uses that.
+      for (const std::string& ns : end_namespaces(world())) trust_.note_namespace(ns);
     }
   });
   return {};
 }
 
 Result<> HandsHouse::tidy_up() {
+  const auto foreign = trust_.foreign();
+  trust_.forget_foreign();
+  for (const auto& [id, lb] : foreign) world().provider().remove_listener(lb, id);
+  // What had its port taken gets it back at an audit.
+  if (!foreign.empty()) trust_.note_place({}, kAudited);
   const Result<> audited =
-      house_.run_until([this] { return world().kernel().now() >= trust_.upheaval_over(); });
+      house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
   if (!audited) return audited;
   const std::string& user =
       role_ == world::Role::tenant ? people_.front().name : people_.back().name;
   const auto tidied = play_out("tidying", [this, user](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
+    remove_pods(world(), kGames, complaint, [this](const Value& pod) {
+      return trust_.guests().contains(path_in(kGames, "pods", name_of(pod)));
+    });
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
         if (!remove_forged(world(), path, user)) complaint = stays(world(), path);
+    for (const std::string& ns : {kLobby, kAlley}) {
+      const bool there = wait_for(world(), [&] { return make_namespace(world(), ns); });
+      if (!there) complaint = "namespace " + ns + " does not come back";
+    }
     // Ports that are kept for Pods that are gone are given up with the PortBinding.
     for (const std::string& ns : {kLobby, kAlley})
       for (const Value& binding : all_in(world(), ns, "portbindings"))

@@ -16,9 +16,13 @@
 //   a pool or an item                  what an owner of the pool can do himself     -
 //   a LoadBalancer, its grants         nothing                                      -
 //   the status of a LoadBalancer       the address that Pods are told               until read anew
+//   a listener at the provider         what is reached at its port                  until an audit
 //   the Lease                          writes pause, another replica leads          a lease
 //   our Secret, our webhooks           refused creations                            until made anew
 //   the label of the namespace         Pods without ports                           while it is off
+//   a namespace, deleted               what lies in it, and ports of its pools      for ever
+//   the CRD of LoadBalancers           nothing                                      -
+//   the CRD of PortBindings            ports that are kept for names                for ever
 //   one kind put back as it was        Ready of Pods that came or went since        until an audit
 //   everything put back as it was      the same                                     until an audit
 //

@@ -1,159 +1,9 @@
 // Single deeds of people, each with the rights that he has: what is promised to Pods holds all the
 // same. Random lives (hands_test.cpp) found most of them.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
-#include <boost/json.hpp>
-
-#include "api/decode.h"
-#include "api/keys.h"
-#include "claims/slot.h"
-#include "hands_house.h"
-#include "ledger/claim.h"
+#include "hands_fixture.h"
 
 namespace berth::scenario {
 namespace {
-
-using wire::Array;
-using wire::Object;
-using wire::Value;
-
-using std::chrono::minutes;
-using std::chrono::seconds;
-
-class HandsTest : public ::testing::Test {
- protected:
-  explicit HandsTest(world::Role role = world::Role::tenant) : house_(1, options(), role) {}
-  void SetUp() override { ASSERT_TRUE(house_.open()); }
-
-  static world::WorldOptions options() {
-    world::WorldOptions out;
-    out.cluster.link.max_watch_delay = std::chrono::milliseconds{200};
-    return out;
-  }
-  world::World& world() { return house_.world(); }
-  Hand hand(std::size_t index) {
-    return {world(), house_.trust(), house_.diary(), house_.people()[index], Random(1)};
-  }
-  Hand tenant() { return hand(0); }
-  Hand other() { return hand(1); }  // another tenant, or whom the suite is about
-
-  // The books fail the run when a promise is broken.
-  void run_for(Duration span) {
-    const Instant end = world().kernel().now() + span;
-    const Result<> ran = house_.house().run_until([&] { return world().kernel().now() >= end; });
-    ASSERT_TRUE(ran) << ran.error().to_string() << "\n" << house_.diary().recent();
-    house_.trust().check_all();
-    const auto& failure = world().kernel().failure();
-    ASSERT_FALSE(failure) << failure->to_string() << "\n" << house_.diary().recent();
-  }
-  void expect_order() {
-    if (HasFatalFailure()) return;
-    const Result<> tidied = house_.tidy_up();
-    ASSERT_TRUE(tidied) << tidied.error().to_string();
-    const Result<> settled = house_.house().settle();
-    ASSERT_TRUE(settled) << settled.error().to_string();
-    const Result<> filled = house_.fill_lobby();
-    ASSERT_TRUE(filled) << filled.error().to_string();
-  }
-
-  Value get(const std::string& path) {
-    const auto found = world().cluster().ask("GET", path);
-    return found ? *found : Value(nullptr);
-  }
-  std::vector<Value> all(const std::string& path) {
-    const auto found = world().cluster().list(path);
-    return found ? *found : std::vector<Value>{};
-  }
-  bool is_ready(std::string_view ns, std::string_view name) {
-    const Value pod = get(path_in(ns, "pods", name));
-    return !pod.is_null() && RoomBook::read(pod).ready;
-  }
-  std::string claim_on(std::string_view ns, std::string_view listener) {
-    return std::string(wire::string_at(
-        get(path_in(ns, "listeners", listener)),
-        "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)));
-  }
-  std::string token() { return ledger::make_token(world().kernel().wall_time(), 1, ++tokens_); }
-  static Object pod(std::string_view ns, std::string_view name, Object labels, Object annotations) {
-    return {{"apiVersion", "v1"},
-            {"kind", "Pod"},
-            {"metadata", Object{{"namespace", ns},
-                                {"name", name},
-                                {"labels", std::move(labels)},
-                                {"annotations", std::move(annotations)}}},
-            {"spec", Object{{"containers",
-                             Array{Object{{"name", "room"},
-                                          {"image", "room:1"},
-                                          {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
-  }
-  static Object asking(std::string_view ns, std::string_view name, std::string_view request,
-                       std::string_view keep = {}) {
-    Object annotations{{api::kPortPoolsAnnotation, "true"}, {api::kPortsAnnotation, request}};
-    if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
-    return pod(ns, name, {}, std::move(annotations));
-  }
-  static Object pool(std::string_view ns, std::string_view name, Array items) {
-    return {{"apiVersion", "networkextension.bkbcs.tencent.com/v1"},
-            {"kind", "PortPool"},
-            {"metadata", Object{{"namespace", ns}, {"name", name}}},
-            {"spec", Object{{"poolItems", std::move(items)}}}};
-  }
-  static Object item(std::string_view name, int first, int end) {
-    return {{"itemName", name},
-            {"loadBalancerIDs", Array{"edge:demo"}},
-            {"protocol", "TCP"},
-            {"startPort", first},
-            {"endPort", end}};
-  }
-  static std::string told_of(std::string_view pool, std::string_view ns, std::string_view item,
-                             int port) {
-    return api::encode_pool_bindings({{.pool_name = std::string(pool),
-                                       .pool_namespace = std::string(ns),
-                                       .load_balancer_ids = {"edge:demo"},
-                                       .pool_item_name = std::string(item),
-                                       .protocol = "TCP",
-                                       .start_port = port,
-                                       .rs_start_port = 8000}});
-  }
-  // Posts what the API server would, as anybody can who knows the address.
-  void post_review(std::string_view ns, std::string_view name, const Object& object) {
-    const auto hooks = world().cluster().list(
-        "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations");
-    ASSERT_TRUE(hooks);
-    for (const Value& hook : wire::find(hooks->front(), "/webhooks")->as_array()) {
-      const std::string url(wire::string_at(hook, "/clientConfig/url"));
-      const Object request{
-          {"uid", token()},
-          {"operation", "CREATE"},
-          {"namespace", ns},
-          {"name", name},
-          {"kind", Object{{"group", ""}, {"version", "v1"}, {"kind", "Pod"}}},
-          {"resource", Object{{"group", ""}, {"version", "v1"}, {"resource", "pods"}}},
-          {"object", object}};
-      const auto posted =
-          house_.house().cluster().play("stranger", [this, url, request](std::stop_token) {
-            const auto answer =
-                world().call({.url = url},
-                             wire::to_json(Object{{"apiVersion", "admission.k8s.io/v1"},
-                                                  {"kind", "AdmissionReview"},
-                                                  {"request", request}}),
-                             seconds{10});
-            house_.diary().write(fmt::format("a stranger posts to {}: {}", url,
-                                             answer ? answer->body : answer.error().to_string()));
-          });
-      ASSERT_TRUE(house_.house().run_until([&] { return *posted; }));
-    }
-  }
-
-  HandsHouse house_;
-  std::uint64_t tokens_ = 0;
-};
-
-class OperatorTest : public HandsTest {
- protected:
-  OperatorTest() : HandsTest(world::Role::operator_of_ours) {}
-};
 
 // Rights are what the server says, not what a move is meant to be.
 TEST_F(HandsTest, TenantsWriteNothingOutsideOfTheirNamespaces) {
@@ -401,6 +251,43 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   expect_order();
 }
 
+// Of a slot on two load balancers, one Listener has the claim. What somebody writes on the other is
+// none, and moves nobody.
+TEST_F(HandsTest, AClaimOnAPeerIsNone) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  const auto another =
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "another", "own/one TCP 8000"));
+  ASSERT_TRUE(another);
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest"));
+  using ledger::SlotState;
+  for (const SlotState state : {SlotState::draining, SlotState::bound, SlotState::kept}) {
+    ledger::Claim claim{.state = state,
+                        .token = token(),
+                        .ns = kLobby,
+                        .pod_name = "another",
+                        .pod_uid = std::string(wire::string_at(*another, "/metadata/uid"))};
+    if (state == SlotState::kept) claim.until = world().kernel().wall_time() + minutes{60};
+    ASSERT_TRUE(mallory.patch_meta(
+        path_in(kLobby, "listeners", "west-tcp-43000"),
+        {{"annotations", Object{{ledger::kClaimAnnotation, ledger::encode(claim)}}}}));
+    // Not for a moment does it lead elsewhere.
+    for (int i = 0; i < 100; ++i) {
+      run_for(seconds{1});
+      const auto found = world().provider().find({.id = "west"}, model::Protocol::tcp, 43000);
+      ASSERT_TRUE(found && found->spec.targets.size() == 1) << ledger::to_string(state);
+    }
+    EXPECT_TRUE(is_ready(kLobby, "guest"));
+    const Value peer = get(path_in(kLobby, "listeners", "west-tcp-43000"));
+    EXPECT_FALSE(wire::find(
+        peer, "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)))
+        << wire::to_json(peer);
+  }
+  expect_order();
+}
+
 // Rooms come while the item goes; it comes back with other ports, and another pool takes the old.
 TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
   Hand mallory = tenant();
@@ -561,6 +448,74 @@ TEST_F(OperatorTest, ListenersAsTheyWereAreBroughtUpToDate) {
   house_.trust().note_upheaval(minutes{13});
   world().restore(*backup, "listeners");
   run_for(minutes{20});
+  expect_order();
+}
+
+// A room of its own, one elsewhere that uses its pool, and a name whose port is kept: nothing of it
+// is in the way of the namespace that comes after it.
+TEST_F(AdministratorTest, ANamespaceGoesWithItsRoomsAndComesAgain) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000", "1h")));
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "former", "own/one TCP 8000", "1h")));
+  ASSERT_TRUE(other().ask("POST", path_in(kGames, "pods"),
+                          asking(kGames, "visitor", "own/one.lobby TCP 8000")));
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest") && is_ready(kGames, "visitor"));
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "former")));
+  run_for(seconds{30});
+  const Value before = get("/api/v1/namespaces/lobby");
+  house_.trust().note_namespace(kLobby);
+  ASSERT_TRUE(other().ask("DELETE", "/api/v1/namespaces/lobby"));
+  run_for(minutes{2});
+  ASSERT_TRUE(get("/api/v1/namespaces/lobby").is_null());
+  EXPECT_FALSE(is_ready(kGames, "visitor")) << "its pool is gone";
+  for (const model::Protocol protocol : {model::Protocol::tcp, model::Protocol::udp})
+    EXPECT_FALSE(world().provider().find({.id = "west"}, protocol, 43000));
+  expect_order();
+  const Value after = get("/api/v1/namespaces/lobby");
+  EXPECT_NE(wire::string_at(after, "/metadata/uid"), wire::string_at(before, "/metadata/uid"));
+}
+
+// It was told of the port by whoever copied it, and is Ready by hand.
+TEST_F(AdministratorTest, ACopyThatIsCalledReadyTakesNothingFromThePodThatWasCopied) {
+  const Value calm = get(path_in(kCalm, "pods", "calm-0"));
+  Object copy = fresh_copy(calm, kGames, "calm-0");
+  copy["metadata"].as_object()["annotations"].as_object().erase(api::kPortPoolsAnnotation);
+  copy.erase("status");
+  copy["spec"].as_object().erase("nodeName");
+  Hand alice = other();
+  ASSERT_TRUE(alice.ask("POST", path_in(kGames, "pods"), copy));
+  run_for(seconds{30});
+  const Object condition{{"type", api::kPortsReadyCondition}, {"status", "True"}};
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(alice.ask("PATCH", path_in(kGames, "pods", "calm-0") + "/status",
+                          Object{{"status", Object{{"conditions", Array{condition}}}}}));
+    // Whatever makes us look at the other one.
+    ASSERT_TRUE(world().cluster().ask(
+        "PATCH", path_in(kCalm, "pods", "calm-0"),
+        Object{{"metadata", Object{{"labels", Object{{"look", fmt::format("{}", i)}}}}}}));
+    run_for(seconds{5});
+  }
+  EXPECT_TRUE(is_ready(kCalm, "calm-0"));
+  expect_order();
+}
+
+// Its ports are ours as long as they are kept for the name: so is what speaks of them.
+TEST_F(OperatorTest, APortBindingThatLostItsMarkGoesWithItsPorts) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/one TCP 8000", "60s")));
+  run_for(seconds{30});
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "guest")));
+  const std::string binding = path_in(kLobby, "portbindings", "guest");
+  ASSERT_TRUE(house_.house().run_until(
+      [&] { return wire::string_at(get(binding), "/status/status") == "Cleaned"; }));
+  ASSERT_TRUE(
+      other().patch_meta(binding, {{"annotations", Object{{"berth.dev/pod-uid", nullptr}}}}));
+  run_for(minutes{3});
+  EXPECT_TRUE(get(binding).is_null()) << wire::to_json(get(binding));
   expect_order();
 }
 

@@ -18,6 +18,12 @@ std::string_view annotation(const Value& pod, std::string_view key) {
   return wire::string_at(pod, "/metadata/annotations/" + wire::escape_pointer_step(key));
 }
 
+// Whatever the annotation says: somebody may have emptied it.
+bool asks_for_ports(const Value& pod) {
+  return wire::find(pod, "/metadata/annotations/" +
+                             wire::escape_pointer_step(api::kPortPoolsAnnotation)) != nullptr;
+}
+
 // Entries that an annotation asks for: TCP_UDP are two.
 std::size_t entries_of(std::string_view request) {
   const auto asked = api::parse_port_requests(request, "games");
@@ -94,8 +100,7 @@ void RoomBook::take_stock() {
   rooms_.clear();
   const auto pods = world_.cluster().list("/api/v1/pods");
   for (const Value& pod : pods ? *pods : std::vector<Value>{}) {
-    if (!annotation(pod, api::kPortPoolsAnnotation).empty())
-      rooms_[std::string(wire::string_at(pod, "/metadata/uid"))] = read(pod);
+    if (asks_for_ports(pod)) rooms_[std::string(wire::string_at(pod, "/metadata/uid"))] = read(pod);
   }
 }
 
@@ -143,7 +148,7 @@ void RoomBook::see_pod(const net::Request& request, const Value& pod) {
   const auto known = rooms_.find(uid);
   const bool is_new = known == rooms_.end();
   // What has ports and did not ask us has them from another controller.
-  if (is_new && annotation(pod, api::kPortPoolsAnnotation).empty()) return;
+  if (is_new && !asks_for_ports(pod)) return;
   const Room before = is_new ? Room{} : known->second;
   if (gone) {
     if (!is_new && !before.ended) note_end(before);

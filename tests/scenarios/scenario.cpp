@@ -51,6 +51,7 @@ sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time) {
   }
   const auto seconds = number_from_environment("BERTH_SCENARIO_SECONDS");
   return {.name = std::move(name),
+          .first_seed = number_from_environment("BERTH_SCENARIO_FROM").value_or(1),
           .count = std::numeric_limits<std::uint64_t>::max(),
           .cpu_time = seconds ? Duration{std::chrono::seconds{*seconds}} : default_cpu_time,
           .repeat_every = 20};

@@ -1,9 +1,9 @@
 // What all scenarios share: how long they look for trouble, and how a seed is run again.
 //
 // BERTH_SCENARIO_SECONDS is the processor time that each random sweep may use; without it each has
-// a default of its own. BERTH_SCENARIO_SEED runs one seed alone and shows the log of the code under
-// test; BERTH_SCENARIO_CRASH does so with one crash of a sweep over all of them, as it was printed:
-// "crash after write 7".
+// a default of its own. BERTH_SCENARIO_FROM is its first seed. BERTH_SCENARIO_SEED runs one seed
+// alone and shows the log of the code under test; BERTH_SCENARIO_CRASH does so with one crash of a
+// sweep over all of them, as it was printed: "crash after write 7".
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 // Not thread-safe; the world outlives it.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,9 @@
 
 namespace berth::scenario {
 
+// After this the load balancers were compared with what is wished: an audit, and some time to act.
+inline constexpr Duration kAudited = std::chrono::minutes{13};
+
 // An object of a namespace, as "Pod games/room-1".
 std::string shown_object(std::string_view kind, std::string_view ns, std::string_view name);
 
@@ -30,10 +34,22 @@ class TrustBook {
   TrustBook(world::World& world, Duration grace);
 
   void guard(std::string ns) { guarded_.insert(std::move(ns)); }
+  // Somebody does what they are not promised anything against.
+  void let_go(const std::string& ns) { guarded_.erase(ns); }
   // Everything may have been touched: a state was restored, or the provider was changed by hand.
   // Disorder is found by an audit at the latest.
   void note_upheaval(Duration grace);
-  Instant upheaval_over() const { return upheaval_over_; }
+  // Somebody changes what is at this port, at the provider. Until an audit it may lead anywhere; it
+  // is still nobody else's.
+  void note_place(const Place& place, Duration grace);
+  // It ends, and with it all that lies in it: this is said again for as long as it does.
+  void note_namespace(const std::string& ns);
+  // When everything must be in order again.
+  Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
+  // A listener at the provider that is none of ours: nobody but people may change it.
+  void note_foreign(const std::string& id, const model::LoadBalancerRef& lb) { foreign_[id] = lb; }
+  const std::map<std::string, model::LoadBalancerRef>& foreign() const { return foreign_; }
+  void forget_foreign() { foreign_.clear(); }
   // Reads all Pods anew; those that are Ready have our word, as before.
   void take_stock();
   void see_change(const sim::lb::Change& change);
@@ -42,6 +58,8 @@ class TrustBook {
 
   // Listeners and PortBindings that people made, as paths.
   const std::set<std::string>& forged() const { return forged_; }
+  // Pods that people made, as paths.
+  const std::set<std::string>& guests() const { return made_pods_; }
   // Listeners that people wrote to, as paths.
   const std::set<std::string>& edited_listeners() const { return edited_; }
   std::size_t words_given() const { return words_given_; }
@@ -61,6 +79,7 @@ class TrustBook {
   void check_alone(const std::string& uid, const Guest& guest);
   void check_reached(const Guest& guest);
   bool is_touched(const Guest& guest) const;
+  bool is_touched(const Place& place) const;
   bool is_touched(std::string_view kind, std::string_view ns, std::string_view name) const;
   void complain(const Guest& guest, const std::string& what);
 
@@ -71,8 +90,12 @@ class TrustBook {
   std::map<std::string, Instant> touched_;    // by shown_object
   std::map<std::string, std::string> hands_;  // who touched it last
   Instant upheaval_over_{};
+  std::map<Place, Instant> places_;  // when they must be in order
+  Instant places_over_{};
+  std::map<std::string, model::LoadBalancerRef> foreign_;  // by id
   std::set<std::string> forged_;
   std::set<std::string> edited_;
+  std::set<std::string> made_pods_;
   std::size_t words_given_ = 0;
   std::shared_ptr<const world::ServerDesk::Observer> observing_;
 };

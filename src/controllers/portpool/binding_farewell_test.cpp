@@ -385,5 +385,58 @@ TEST(BindingFarewell, ABindingOfAnotherControllerStaysUntilSomebodyDeletesIt) {
   EXPECT_TRUE(room.look().delete_binding) << "its finalizer is taken off";
 }
 
+void take_mark_off(Room& room) {
+  wire::Object& meta = room.object->as_object()["metadata"].as_object();
+  meta["annotations"].as_object().erase(kPodUidAnnotation);
+}
+
+// The ports that it names are ours: they say whose it is.
+TEST(BindingFarewell, AMarkThatSomebodyTookOffComesBackWhilePortsAreTakenBackOrKept) {
+  Room room = ready_room({entry(30000)}, "1m");
+  room.lose_pod();
+  take_mark_off(room);
+  room.step();
+  EXPECT_EQ(room.status(), "Cleaning");
+  EXPECT_EQ(room.binding_says(kPodUidAnnotation), "uid-1");
+
+  room.confirm();
+  room.step();
+  ASSERT_EQ(room.claim().state, SlotState::kept);
+  take_mark_off(room);
+  room.step();
+  EXPECT_EQ(room.binding_says(kPodUidAnnotation), "uid-1");
+  EXPECT_TRUE(is_idle(room.look()));
+
+  take_mark_off(room);
+  room.now += minutes{2};
+  room.step();
+  EXPECT_EQ(room.status(), "gone");
+}
+
+// Anybody can write a claim of that name on a Listener of his own.
+TEST(BindingFarewell, AClaimOnAPortThatItDoesNotNameMakesNoBindingOurs) {
+  Room room = ready_room({entry(30000), entry(30001)}, "1m");
+  room.lose_pod();
+  room.set_claim("");
+  wire::Object& spec = room.object->as_object()["spec"].as_object();
+  spec["portBindingList"].as_array().pop_back();
+  take_mark_off(room);
+  const wire::Value before = *room.object;
+  room.step();
+  room.confirm();
+  room.step();
+  ASSERT_EQ(room.claim("demo-tcp-30001").state, SlotState::kept);
+  EXPECT_EQ(*room.object, before);
+}
+
+TEST(BindingFarewell, AMarkThatSomebodyTookOffComesBackWhileThePodWaitsForItsPort) {
+  Room room = ready_room();
+  room.listeners.clear();
+  take_mark_off(room);
+  room.step();
+  EXPECT_EQ(room.binding_says(kPodUidAnnotation), "uid-1");
+  EXPECT_EQ(room.status(), "NotReady");
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -123,6 +123,11 @@ std::optional<Value> binding_patch(const api::PortBinding& binding, const kube::
   return patch;
 }
 
+Value mark_patch(const api::PortBinding& binding, std::string_view pod_uid) {
+  return Object{{"metadata", Object{{"uid", binding.meta.uid},
+                                    {"annotations", Object{{kPodUidAnnotation, pod_uid}}}}}};
+}
+
 std::optional<Value> status_patch(const api::PortBinding& binding,
                                   const std::vector<api::PortBindingItem>& entries,
                                   const std::vector<const api::PortBindingItem*>& ready,

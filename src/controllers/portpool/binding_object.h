@@ -28,6 +28,8 @@ wire::Value new_binding(const kube::Pod& pod, const std::vector<api::PortBinding
 std::optional<wire::Value> binding_patch(const api::PortBinding& binding, const kube::Pod& pod,
                                          const std::vector<api::PortBindingItem>& entries,
                                          bool ready, WallTime now);
+// The merge patch that says of whom it speaks, where somebody took that off.
+wire::Value mark_patch(const api::PortBinding& binding, std::string_view pod_uid);
 // The merge patch of its status; nothing when it says so already.
 std::optional<wire::Value> status_patch(const api::PortBinding& binding,
                                         const std::vector<api::PortBindingItem>& entries,

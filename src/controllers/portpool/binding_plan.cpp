@@ -338,22 +338,37 @@ class Planner {
 
   // Its PortBinding says so, and does not go on saying Ready.
   bool has_lost_all() const {
-    return view_.binding && !told_.empty() && (view_.misses_lock || lost_) &&
-           kube::get(view_.binding->meta.annotations, kPodUidAnnotation) == view_.pod->meta.uid;
+    if (!view_.binding || told_.empty() || (!view_.misses_lock && !lost_)) return false;
+    const kube::StringMap& annotations = view_.binding->meta.annotations;
+    if (!kube::has(annotations, kPodUidAnnotation)) return was_admitted();
+    return kube::get(annotations, kPodUidAnnotation) == view_.pod->meta.uid;
+  }
+
+  // The Pod whose ports, named by the PortBinding, are kept or taken back: then it is ours,
+  // whatever somebody took off it. Empty: there is none.
+  std::string departed() const {
+    for (const HeldSlot& slot : view_.slots) {
+      const SlotState state = slot.claim.state;
+      const bool waits = state == SlotState::claimed || state == SlotState::quarantined;
+      if (!waits && entry_for(view_.binding->spec.port_binding_list, *slot.lock))
+        return slot.claim.pod_uid;
+    }
+    return {};
   }
 
   // The Pod is gone or has ended.
   void plan_farewell() {
     if (!view_.binding) return;
+    const bool is_marked = kube::has(view_.binding->meta.annotations, kPodUidAnnotation);
+    const std::string pod_uid = is_marked ? std::string() : departed();
     // Another controller made it, for a Pod or for a Node. Who deletes it means it.
-    if (!kube::has(view_.binding->meta.annotations, kPodUidAnnotation) &&
-        !view_.binding->meta.deleting)
-      return;
+    if (!is_marked && pod_uid.empty() && !view_.binding->meta.deleting) return;
     // Not seen yet, or its slots are not: nothing says that it is over.
     if (has_living_pod() && !told_.empty()) return;
     // Admission finds a kept name's ports through it: the next attempt, if this one fails, too.
     if (name_returns_) return;
     if (draining_ || kept_) {
+      if (!pod_uid.empty()) plan_.patch_binding = mark_patch(*view_.binding, pod_uid);
       plan_.binding_status =
           cleaning_patch(*view_.binding, !draining_,
                          kept_ ? std::optional(kept_->since) : std::nullopt, view_.now);
@@ -459,14 +474,21 @@ void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& 
                                               const std::vector<api::PortBindingItem>& told) {
     return claims::seal_ports(*ring, {token, ns, told}, request);
   };
-  const auto told =
-      api::decode_pool_bindings(kube::get(meta.annotations, api::kPoolBindingsAnnotation));
-  if (!told) return;
-  view.proof = claims::judge_ports(*ring, {token, view.key.ns, *told},
-                                   kube::get(meta.annotations, claims::kPortsSealAnnotation));
+  view.proof = proof_of(*view.pod, *ring);
+}
+
+claims::PortsProof proof_of(const kube::Pod& pod, const crypto::KeyRing& ring) {
+  const kube::StringMap& annotations = pod.meta.annotations;
+  const auto told = api::decode_pool_bindings(kube::get(annotations, api::kPoolBindingsAnnotation));
+  if (!told) return {};
+  const std::string token(kube::get(pod.meta.labels, ledger::kTokenLabel));
+  claims::PortsProof proof =
+      claims::judge_ports(ring, {token, pod.meta.ns.view(), *told},
+                          kube::get(annotations, claims::kPortsSealAnnotation));
   // Whoever took the label off took the proof away, not the ports.
-  if (token.empty() && view.proof.verdict == crypto::SealVerdict::forged)
-    view.proof.verdict = crypto::SealVerdict::absent;
+  if (token.empty() && proof.verdict == crypto::SealVerdict::forged)
+    proof.verdict = crypto::SealVerdict::absent;
+  return proof;
 }
 
 BindingPlan plan_binding(const BindingView& view) { return Planner(view).plan(); }

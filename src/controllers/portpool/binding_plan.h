@@ -30,7 +30,8 @@ struct HeldSlot {
   Duration seen_for{};  // how long this process has seen the claim as it is
   // Somebody changed what the lock is, and its pool has not put it right yet: hands off.
   bool is_changed = false;
-  // Another Pod that lives was told of it and is ready there: this one is not, until that is not.
+  // Another Pod that lives was told of it, by us, and is ready there: this one is not, until that is
+  // not.
   bool is_contested = false;
 };
 
@@ -103,6 +104,8 @@ struct BindingPlan {
   std::optional<Duration> look_again{};
 };
 
+// What the seal of a Pod's ports says of what it was told.
+claims::PortsProof proof_of(const kube::Pod& pod, const crypto::KeyRing& ring);
 // How the seal of its Pod's ports is judged, and made anew; the ring may be null.
 void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& ring);
 

@@ -166,10 +166,13 @@ HeldSlot BindingController::slot_of(ListenerPtr lock, const ObjectKey& pod) cons
                 .claim = claim.value_or(ledger::Claim{}),
                 .seen_for = claimer_.age(*lock),
                 .is_changed = sealer_.judge(*lock) == claims::Trust::forged && is_wanted(*lock)};
+  // What somebody wrote on a Pod contests nothing.
+  const auto ring = sealer_.ring();
   slot.is_contested =
       std::ranges::any_of(pods_told_of(*lock, caches_.pods), [&](const auto& other) {
         return other->meta.key() != pod &&
-               other->condition(api::kPortsReadyCondition) == kube::ConditionStatus::yes;
+               other->condition(api::kPortsReadyCondition) == kube::ConditionStatus::yes &&
+               (!ring || proof_of(*other, *ring).verdict != crypto::SealVerdict::forged);
       });
   slot.lock = std::move(lock);
   return slot;

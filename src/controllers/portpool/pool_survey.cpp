@@ -15,7 +15,7 @@ namespace {
 using claims::ListenerPtr;
 using claims::ListenerStore;
 
-bool is_lock(const api::Listener& listener) {
+bool has_claim_text(const api::Listener& listener) {
   return kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
 }
 
@@ -46,7 +46,8 @@ void survey_free(const ListenerPtr& lock, const Sight& sight, PoolSurvey& out) {
   };
   look_at(lock);
   for (const ListenerPtr& peer : peers_in(sight.listeners, *lock)) look_at(peer);
-  if (!is_lock(*lock) && pods_told_of(*lock, sight.pods).empty()) out.unlocked.push_back(lock);
+  if (!has_claim_text(*lock) && pods_told_of(*lock, sight.pods).empty())
+    out.unlocked.push_back(lock);
 }
 
 bool is_its_own(const api::Listener& listener, const api::PortPool& pool) {
@@ -88,6 +89,7 @@ void survey_listener(const WantedListener& wanted, const ListenerPtr& listener, 
     out.outdated.push_back({listener, std::move(spec),
                             seal ? std::optional(identity_of(sight.pool, wanted)) : std::nullopt});
   }
+  if (!wanted.is_lock() && has_claim_text(*listener)) out.claimed_peers.push_back(listener);
   if (wanted.is_lock() && claims::claim_text(*listener).empty()) survey_free(listener, sight, out);
 }
 
@@ -198,6 +200,9 @@ bool is_left_unsealed(const api::Listener& listener, const Sight& sight) {
 
 void survey_leaving(const ListenerPtr& listener, const Sight& sight, PoolSurvey& out) {
   out.leaving[std::string(claims::item_of(*listener))].push_back(listener);
+  if (claims::is_peer(*listener) && has_claim_text(*listener) &&
+      sight.sealer.judge(*listener) == claims::Trust::ours)
+    out.claimed_peers.push_back(listener);
   if (!is_left_unsealed(*listener, sight)) return;
   if (auto identity = claims::identity_without_seal(*listener, sight.defaults))
     out.outdated.push_back({listener, listener->spec, std::move(*identity)});
@@ -217,10 +222,25 @@ bool is_another(const api::Listener& a, const api::Listener& b) {
              kube::get(b.meta.labels, api::kOwnerKindKey);
 }
 
+// Its item has this port on this load balancer; an item may have come back with others.
+bool is_of_item(const api::Listener& listener, const api::PortPool& pool,
+                const model::LoadBalancerDefaults& defaults) {
+  const auto item = std::ranges::find(pool.spec.pool_items, claims::item_of(listener),
+                                      &api::PortPoolItem::item_name);
+  if (item == pool.spec.pool_items.end()) return false;
+  const std::int64_t segment = std::max<std::int64_t>(item->segment_length, 1);
+  const std::int64_t offset = listener.spec.port - item->start_port;
+  if (offset < 0 || offset % segment != 0 || offset / segment >= api::slot_count(*item))
+    return false;
+  const auto lbs = api::load_balancers_of(*item, defaults);
+  const auto lb = claims::load_balancer_of(listener, defaults);
+  return !lbs || !lb || std::ranges::find(*lbs, *lb) != lbs->end();
+}
+
 }  // namespace
 
 bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
-                   const ListenerStore& listeners) {
+                   const ListenerStore& listeners, const model::LoadBalancerDefaults& defaults) {
   // Also what another controller made for it: when that goes, its name is free.
   const auto is_of_pool = [](const auto& listener) {
     return listener && kube::get(listener->meta.labels, api::kOwnerKindKey) == claims::kPoolOwner;
@@ -230,16 +250,13 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
   const api::Listener& a = *change.before;
   const api::Listener& b = *change.after;
   if (is_another(a, b)) return true;
-  if (is_lock(a) != is_lock(b) || a.meta.deleting != b.meta.deleting ||
+  if (has_claim_text(a) != has_claim_text(b) || a.meta.deleting != b.meta.deleting ||
       a.status.listener_id.empty() != b.status.listener_id.empty())
     return true;
   if (claims::has_targets(b.spec) && is_of_free_slot(b, listeners)) return true;
   if (!claims::claim_text(b).empty() || claims::claim_text(a).empty()) return false;
   // It is free now. Of an item that is leaving it may go; a peer may lead somewhere all the same.
-  const bool stays =
-      pool && !pool->meta.deleting &&
-      std::ranges::find(pool->spec.pool_items, claims::item_of(b), &api::PortPoolItem::item_name) !=
-          pool->spec.pool_items.end();
+  const bool stays = pool && !pool->meta.deleting && is_of_item(b, *pool, defaults);
   return !stays || std::ranges::any_of(peers_in(listeners, b), [](const ListenerPtr& peer) {
     return claims::has_targets(peer->spec);
   });
@@ -289,6 +306,7 @@ std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
   }
   for (const ListenerPtr& listener : survey.strays) at(listener).spec.target_group.reset();
   for (const ListenerPtr& listener : survey.unlocked) at(listener).change.claim = "";
+  for (const ListenerPtr& listener : survey.claimed_peers) at(listener).change.no_claim = true;
   std::vector<RefreshedListener> out;
   for (auto& [name, next] : by_name) {
     if (next.spec != next.listener->spec) next.change.spec = std::move(next.spec);
@@ -301,12 +319,14 @@ std::vector<ListenerPtr> removable(const std::vector<ListenerPtr>& listeners) {
   std::vector<ListenerPtr> out;
   std::set<std::string> led;  // peers that go with a lock
   for (const ListenerPtr& listener : listeners) {
-    if (!is_lock(*listener)) continue;
+    if (!claims::is_lock(*listener)) continue;
     for (std::string& peer : peers_of(*listener)) led.insert(std::move(peer));
     if (claims::claim_text(*listener).empty()) out.push_back(listener);
   }
   for (const ListenerPtr& listener : listeners) {
-    if (!is_lock(*listener) && !led.contains(listener->meta.name)) out.push_back(listener);
+    // A claim on what says that it is a peer: one of the two was written by somebody.
+    const bool is_clean = !claims::is_lock(*listener) && claims::claim_text(*listener).empty();
+    if (is_clean && !led.contains(listener->meta.name)) out.push_back(listener);
   }
   return out;
 }

@@ -19,7 +19,8 @@ namespace berth::controllers::portpool {
 // depend on it. A look goes through all of them, so one that changes hands, as most do, is none.
 // `pool` is what its Listeners name; null: it is not known.
 bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPool* pool,
-                   const claims::ListenerStore& listeners);
+                   const claims::ListenerStore& listeners,
+                   const model::LoadBalancerDefaults& defaults = {});
 
 // A Listener that is not as the pool wants it.
 struct OutdatedListener {
@@ -33,7 +34,8 @@ struct PoolSurvey {
   std::vector<WantedListener> missing{};
   std::vector<OutdatedListener> outdated{};
   std::vector<claims::ListenerPtr> strays{};
-  std::vector<claims::ListenerPtr> unlocked{};  // locks whose claim annotation was taken off
+  std::vector<claims::ListenerPtr> unlocked{};       // locks whose claim annotation was taken off
+  std::vector<claims::ListenerPtr> claimed_peers{};  // peers on which somebody wrote a claim
   // By item: of those that left the pool, and of those that came back with other ports.
   std::map<std::string, std::vector<claims::ListenerPtr>> leaving{};
   std::set<std::string> present{};  // items of the pool that have a Listener
@@ -46,8 +48,8 @@ PoolSurvey survey_pool(const api::PortPool& pool, std::map<std::string, ItemRepo
                        const model::LoadBalancerDefaults& defaults);
 
 // Attributes follow the pool; what people changed of a Listener is put right, and sealed; what
-// leads somewhere from a free slot is taken back; a lock has the annotation of its claim. What a
-// living Pod was told of is for its binding to put right.
+// leads somewhere from a free slot is taken back; a lock has the annotation of its claim, and a
+// peer has none. What a living Pod was told of is for its binding to put right.
 struct RefreshedListener {
   claims::ListenerPtr listener{};
   claims::ListenerChange change{};

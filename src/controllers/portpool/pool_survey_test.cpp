@@ -254,7 +254,15 @@ TEST_F(PoolSurveyTest, APortThatChangesHandsIsNoReasonToLookAtItsPool) {
   pool_.meta.deleting = true;
   EXPECT_TRUE(concerns(held, free)) << "it may go now";
   pool_.meta.deleting = false;
-  pool_.spec.pool_items.front().item_name = "renamed";
+  api::PortPoolItem& item = pool_.spec.pool_items.front();
+  ++item.start_port;
+  EXPECT_TRUE(concerns(held, free)) << "its item came back with other ports";
+  --item.start_port;
+  EXPECT_FALSE(concerns(held, free));
+  item.load_balancer_ids = {"edge:other"};
+  EXPECT_TRUE(concerns(held, free)) << "or on another load balancer";
+  item.load_balancer_ids = {"edge:demo"};
+  item.item_name = "renamed";
   EXPECT_TRUE(concerns(held, free));
 }
 

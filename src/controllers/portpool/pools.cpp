@@ -71,7 +71,8 @@ void PoolController::watch() {
       caches_.listeners,
       [this](const auto& change, const auto& emit) {
         const ObjectKey pool = claims::pool_of(change.object());
-        if (!concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners)) return;
+        if (!concerns_pool(change, caches_.pools.get(pool).get(), caches_.listeners, defaults_))
+          return;
         emit(pool);
         // Somebody may have written another name on it.
         const ObjectKey before = change.before ? claims::pool_of(*change.before) : pool;

@@ -5,10 +5,9 @@
 namespace berth::kube {
 namespace {
 
-// Only a change of the input can help: trying the same again would fail the same way.
-bool is_terminal(const Error& error) {
-  return error.code == Code::invalid || error.code == Code::unsupported;
-}
+// Only a change of the input can help: trying the same again would fail the same way. What a server
+// does not serve it may serve later, when its CRD is there again, and nobody tells us.
+bool is_terminal(const Error& error) { return error.code == Code::invalid; }
 
 }  // namespace
 

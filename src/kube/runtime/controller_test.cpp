@@ -42,9 +42,11 @@ class ControllerTest : public testing::Test {
   sim::Process& tasks_ = kernel_.start_process("test");
   Store<Room> store_;
   std::map<std::string, int> reconciled_;
+  std::optional<Code> failure_;
   Controller controller_{tasks_, {.name = "rooms"}, [this](const Context&, const ObjectKey& key) {
                            ++reconciled_[key.name];
-                           return Result<Requeue>(Requeue{});
+                           return failure_ ? Result<Requeue>(fail(*failure_, "not now"))
+                                           : Result<Requeue>(Requeue{});
                          }};
 };
 
@@ -67,6 +69,26 @@ TEST_F(ControllerTest, AtItsStartEveryObjectIsLookedAtOnce) {
   store_.put(room("b", 12));
   pass(1s);
   EXPECT_EQ(reconciled_["b"], 2);
+}
+
+// A CRD that somebody deleted is served again later, and no object says so.
+TEST_F(ControllerTest, WhatTheServerDoesNotServeYetIsTriedAgain) {
+  ASSERT_TRUE(store_.replace({room("a", 1)}, 10));
+  failure_ = Code::unsupported;
+  controller_.start();
+  pass(1s);
+  failure_.reset();
+  const int before = reconciled_["a"];
+  pass(10s);
+  EXPECT_EQ(reconciled_["a"], before + 1);
+}
+
+TEST_F(ControllerTest, WhatIsInvalidIsNotTriedAgain) {
+  ASSERT_TRUE(store_.replace({room("a", 1)}, 10));
+  failure_ = Code::invalid;
+  controller_.start();
+  pass(60s);
+  EXPECT_EQ(reconciled_["a"], 1);
 }
 
 // A replica that lost the lead and has it again.
