@@ -59,6 +59,7 @@ void ListenerController::watch() {
   // is back.
   listeners_.on_change([this](const kube::Change<api::Listener>& change) {
     if (!change.after && engine_) engine_->forget(change.object().meta.key().to_string());
+    if (change.after && engine_) doubt(change);
   });
   // A grant that came or went decides whether its Listeners are acted on. Those of the first list
   // are known before any Listener is looked at.
@@ -70,6 +71,14 @@ void ListenerController::watch() {
       if (is_about(grants, *one) && !rests(*one)) emit(one->meta.key());
     }
   });
+}
+
+// Of a new one nobody but us can know that it is in place, and we do not: somebody put it back as
+// it was, with what we wrote on the former one.
+void ListenerController::doubt(const kube::Change<api::Listener>& change) {
+  const bool is_new = !change.before || change.before->meta.uid != change.after->meta.uid;
+  if (change.initial || !is_new || !rests(*change.after)) return;
+  if (const auto wish = granted_wish(*change.after)) engine_->audit(wish->lb);
 }
 
 // Outcomes that came while nobody wrote them down.

@@ -55,6 +55,7 @@ class ListenerController final : public engine::Sink {
 
   void watch();
   void queue_outcomes();
+  void doubt(const kube::Change<api::Listener>& change);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
