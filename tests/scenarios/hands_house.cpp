@@ -368,7 +368,11 @@ Result<> HandsHouse::tidy_up() {
           complaint = "PortBinding " + name_of(binding) + " stays";
     put_pools_back(world(), complaint);
   });
-  if (!tidied || role_ == world::Role::tenant) return tidied;
+  if (!tidied) return tidied;
+  // What was tidied up may have left something at the load balancers.
+  const Result<> swept =
+      house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
+  if (!swept || role_ == world::Role::tenant) return swept;
   // Whoever lost his port by somebody's edit is started anew.
   if (Result<> quiet = house_.rest(); !quiet) return quiet;
   const auto restarted = play_out("restarts", [this](User&, std::string& complaint) {
