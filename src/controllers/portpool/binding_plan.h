@@ -29,8 +29,8 @@ struct HeldSlot {
   ledger::Claim claim{};
   // Somebody changed what the lock is, and its pool has not put it right yet: hands off.
   bool is_changed = false;
-  // Another Pod that lives was told of it, by us, and is ready there: this one is not, until that is
-  // not.
+  // Another Pod that lives was told of it, by us, and is ready there: this one is not, until that
+  // is not.
   bool is_contested = false;
 };
 
