@@ -131,6 +131,9 @@ std::vector<Value> all_in(World& world, std::string_view ns, std::string_view pl
 
 bool is_ready(const Value& pod) { return RoomBook::read(pod).ready; }
 
+// It would never go by itself.
+bool is_tied(const Value& pod) { return wire::array_at(pod, "/metadata/finalizers") != nullptr; }
+
 bool are_all_ready(World& world, std::string_view ns, std::size_t count) {
   const std::vector<Value> pods = all_in(world, ns, "pods");
   return pods.size() >= count && std::ranges::all_of(pods, is_ready);
@@ -351,7 +354,7 @@ Result<> HandsHouse::tidy_up() {
     for (const std::string& ns : {kLobby, kAlley})
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
     remove_pods(world(), kGames, complaint, [this](const Value& pod) {
-      return trust_.guests().contains(path_in(kGames, "pods", name_of(pod)));
+      return is_tied(pod) || trust_.guests().contains(path_in(kGames, "pods", name_of(pod)));
     });
     for (const auto& made : {trust_.forged(), trust_.edited_listeners()})
       for (const std::string& path : made)
@@ -367,7 +370,11 @@ Result<> HandsHouse::tidy_up() {
           complaint = "PortBinding " + name_of(binding) + " stays";
     put_pools_back(world(), complaint);
   });
-  if (!tidied || role_ == world::Role::tenant) return tidied;
+  if (!tidied) return tidied;
+  // What was tidied up may have left something at the load balancers.
+  const Result<> swept =
+      house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
+  if (!swept || role_ == world::Role::tenant) return swept;
   // Whoever lost his port by somebody's edit is started anew.
   if (Result<> quiet = house_.rest(); !quiet) return quiet;
   const auto restarted = play_out("restarts", [this](User&, std::string& complaint) {

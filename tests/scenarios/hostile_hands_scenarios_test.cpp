@@ -251,6 +251,47 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   expect_order();
 }
 
+// With all that was written on it, as if the load balancer still led to the Pod.
+TEST_F(HandsTest, AListenerThatIsMadeAgainIsNotBelieved) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  run_for(minutes{15});  // nothing is looked at by itself any more, but for audits
+  ASSERT_TRUE(is_ready(kLobby, "guest"));
+  const std::string path = path_in(kLobby, "listeners", "east-tcp-43000");
+  const Value listener = get(path);
+  ASSERT_TRUE(mallory.ask("DELETE", path));
+  ASSERT_TRUE(house_.house().run_until([&] { return get(path).is_null(); }));
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"),
+                          fresh_copy(listener, kLobby, "east-tcp-43000")));
+  run_for(minutes{1});
+  const auto found = world().provider().find({.id = "east"}, model::Protocol::tcp, 43000);
+  EXPECT_TRUE(found && found->spec.targets.size() == 1);
+  EXPECT_TRUE(is_ready(kLobby, "guest"));
+  expect_order();
+}
+
+// Without its token it cannot prove that the port was its own, when the claim is lost with the
+// Listener. The one on the other load balancer leads to it until it goes, and no longer.
+TEST_F(HandsTest, APortThatNobodyHasLeadsNowhereWhenThePodHasGone) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  run_for(seconds{30});
+  ASSERT_TRUE(is_ready(kLobby, "guest"));
+  ASSERT_TRUE(mallory.patch_meta(path_in(kLobby, "pods", "guest"),
+                                 {{"labels", Object{{ledger::kTokenLabel, nullptr}}}}));
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "listeners", "east-tcp-43000")));
+  run_for(minutes{2});
+  EXPECT_EQ(claim_on(kLobby, "east-tcp-43000"), "");
+  EXPECT_FALSE(is_ready(kLobby, "guest"));
+  ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "guest")));
+  run_for(minutes{2});
+  const auto found = world().provider().find({.id = "west"}, model::Protocol::tcp, 43000);
+  EXPECT_TRUE(found && found->spec.targets.empty());
+  expect_order();
+}
+
 // Of a slot on two load balancers, one Listener has the claim. What somebody writes on the other is
 // none, and moves nobody.
 TEST_F(HandsTest, AClaimOnAPeerIsNone) {

@@ -67,7 +67,6 @@ struct Crashed {
   int replicas = 1;
   From from = From::house_that_stands;
   bool closes = false;
-  bool looks_away = false;   // claims are edited by hand
   std::uint64_t before = 0;  // writes until then, in the run without crash
 };
 
@@ -85,7 +84,6 @@ Result<sim::RunReport> run_crashed(Crashed& crashed, const sim::CrashPlan& plan)
   if (Result<> filled = house.cluster().run_for(seconds{5}); !filled) return pass(filled);
   if (std::holds_alternative<sim::NoCrash>(plan) && crashed.from == From::house_that_stands)
     crashed.before = house.world().kernel().writes_seen();
-  house.book().look_away(crashed.looks_away);
   const auto done =
       house.cluster().play("user", [&](std::stop_token) { crashed.story(house.world()); });
   if (Result<> ran = house.run_until([&] { return *done; }); !ran) return pass(ran);
@@ -113,34 +111,6 @@ TEST(PortPoolCrash, WhileRoomsComeAndGo) {
 
 TEST(PortPoolCrash, WhilePoolsChange) {
   crash_all("pools change", {.story = pools_change, .closes = true});
-}
-
-// People do to objects of the pools what kubectl lets them: claims and a Listener go, and the
-// lease.
-void people_meddle(World& world) {
-  User user(world);
-  (void)user.create("room-0", kind_of(0));
-  (void)user.create("room-2", kind_of(2));
-  (void)world.cluster().pause(seconds{5}, {});
-  const std::string listeners =
-      "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners/";
-  const auto write_claim = [&](const std::string& name, const wire::Value& claim) {
-    const wire::Object annotations{{ledger::kClaimAnnotation, claim}};
-    (void)world.cluster().ask(
-        "PATCH", listeners + name,
-        wire::Object{{"metadata", wire::Object{{"annotations", annotations}}}});
-  };
-  write_claim("demo-tcp-30000", nullptr);
-  write_claim("east-tcp-40000", "");
-  (void)world.cluster().ask("DELETE", listeners + "demo-tcp-30005");
-  (void)world.cluster().ask("DELETE",
-                            "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth");
-  (void)world.cluster().pause(seconds{20}, {});
-  user.remove("room-2");
-}
-
-TEST(PortPoolCrash, WhilePeopleMeddle) {
-  crash_all("people meddle", {.story = people_meddle, .looks_away = true});
 }
 
 TEST(PortPoolCrash, WithAnotherReplicaToTakeOver) {

@@ -138,9 +138,14 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   if (ours && request.method == "POST") forged_.insert(path);
   if (kind == "Listener" && request.method != "POST") edited_.insert(path);
   // Without its finalizer it may go before its listener does, which an audit finds.
-  if (kind == "Listener" && request.body.find(R"("finalizers":null)") != std::string::npos)
+  const bool gone = request.method == "DELETE" && wire::string_at(object, "/kind") == "Status";
+  if (kind == "Listener" &&
+      (gone || request.body.find(R"("finalizers":null)") != std::string::npos))
     places_over_ = std::max(places_over_, world_.kernel().now() + kAudited);
-  if (kind == "Pod" && request.method == "POST") made_pods_.insert(path);
+  // What a Pod was told before its ports were bound is nowhere else: it lives with what somebody
+  // wrote there.
+  const bool retold = request.body.find(api::kPoolBindingsAnnotation) != std::string::npos;
+  if (kind == "Pod" && (request.method == "POST" || retold)) made_pods_.insert(path);
 }
 
 void TrustBook::see_pod(const net::Request& request, const Value& pod) {

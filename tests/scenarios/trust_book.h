@@ -58,7 +58,7 @@ class TrustBook {
 
   // Listeners and PortBindings that people made, as paths.
   const std::set<std::string>& forged() const { return forged_; }
-  // Pods that people made, as paths.
+  // Pods that people made, or told of other ports, as paths.
   const std::set<std::string>& guests() const { return made_pods_; }
   // Listeners that people wrote to, as paths.
   const std::set<std::string>& edited_listeners() const { return edited_; }

@@ -63,7 +63,10 @@ void ListenerController::watch() {
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
   // is back.
   listeners_.on_change([this](const kube::Change<api::Listener>& change) {
-    if (change.after) return;
+    if (change.after) {
+      if (engine_) audit_newcomer(change);
+      return;
+    }
     (void)take_doubtful(change.object().meta.key());
     if (engine_) engine_->forget(change.object().meta.key().to_string());
   });
@@ -94,6 +97,14 @@ bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& cha
 bool ListenerController::take_doubtful(const ObjectKey& key) {
   const MutexLock lock(mu_);
   return doubtful_.erase(key) > 0;
+}
+
+// Of a new one nobody but us can know that it is in place, and we do not: somebody put it back as
+// it was, with what we wrote on the former one.
+void ListenerController::audit_newcomer(const kube::Change<api::Listener>& change) {
+  const bool is_new = !change.before || change.before->meta.uid != change.after->meta.uid;
+  if (change.initial || !is_new || !rests(*change.after)) return;
+  if (const auto wish = granted_wish(*change.after)) engine_->audit(wish->lb);
 }
 
 // Outcomes that came while nobody wrote them down.

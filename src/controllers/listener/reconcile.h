@@ -59,6 +59,7 @@ class ListenerController final : public engine::Sink {
   // Its seal is back: what is done for it was done for nobody, or not at all.
   bool is_trusted_again(const kube::Change<api::Listener>& change) const;
   bool take_doubtful(const kube::ObjectKey& key);
+  void audit_newcomer(const kube::Change<api::Listener>& change);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
   Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);

@@ -30,8 +30,8 @@ struct HeldSlot {
   Duration seen_for{};  // how long this process has seen the claim as it is
   // Somebody changed what the lock is, and its pool has not put it right yet: hands off.
   bool is_changed = false;
-  // Another Pod that lives was told of it, by us, and is ready there: this one is not, until that is
-  // not.
+  // Another Pod that lives was told of it, by us, and is ready there: this one is not, until that
+  // is not.
   bool is_contested = false;
 };
 

@@ -79,6 +79,13 @@ void PoolController::watch() {
         if (before != pool) emit(before);
       },
       kGather);
+  // A Pod that lost its claim, and could not have it again, may still be led to. Most Pods have
+  // theirs when they go, and their binding takes the port back.
+  controller_.watch(caches_.pods, [this](const auto& change, const auto& emit) {
+    if (change.after && !change.after->finished()) return;
+    for (const ObjectKey& pool : pools_left_by(change.object(), caches_.listeners, defaults_))
+      emit(pool);
+  });
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
   controller_.watch(caches_.balancers, [](const auto& change, const auto& emit) {
