@@ -262,14 +262,13 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
   });
 }
 
-std::set<kube::ObjectKey> pools_left_by(const kube::Pod& pod, const ListenerStore& listeners,
-                                        const model::LoadBalancerDefaults& defaults) {
+std::set<kube::ObjectKey> pools_left_by(const kube::Pod& pod, const ListenerStore& listeners) {
   std::set<kube::ObjectKey> out;
   const Result<std::vector<api::PortBindingItem>> told =
       api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
   if (!told) return out;
   for (const api::PortBindingItem& entry : *told) {
-    const ListenerPtr lock = lock_of(entry, listeners, defaults);
+    const ListenerPtr lock = lock_of(entry, listeners);
     if (!lock || !claims::claim_text(*lock).empty()) continue;
     const auto leads = [](const ListenerPtr& one) { return claims::has_targets(one->spec); };
     if (leads(lock) || std::ranges::any_of(peers_in(listeners, *lock), leads))

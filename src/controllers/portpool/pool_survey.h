@@ -24,8 +24,7 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
 
 // Pools of free slots that lead somewhere, of those that this Pod was told of: it has gone.
 std::set<kube::ObjectKey> pools_left_by(const kube::Pod& pod,
-                                        const claims::ListenerStore& listeners,
-                                        const model::LoadBalancerDefaults& defaults);
+                                        const claims::ListenerStore& listeners);
 
 // A Listener that is not as the pool wants it.
 struct OutdatedListener {

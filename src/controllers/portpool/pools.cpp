@@ -83,8 +83,7 @@ void PoolController::watch() {
   // theirs when they go, and their binding takes the port back.
   controller_.watch(caches_.pods, [this](const auto& change, const auto& emit) {
     if (change.after && !change.after->finished()) return;
-    for (const ObjectKey& pool : pools_left_by(change.object(), caches_.listeners, defaults_))
-      emit(pool);
+    for (const ObjectKey& pool : pools_left_by(change.object(), caches_.listeners)) emit(pool);
   });
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
