@@ -251,6 +251,23 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   expect_order();
 }
 
+// Without a seal, as the version before us made them, while our keys are young.
+TEST_F(HandsTest, AnUnsealedListenerOnAPortOfItsOwnPoolIsNotActedOn) {
+  Hand mallory = tenant();
+  Object copy = fresh_copy(get(path_in(kLobby, "listeners", "east-tcp-43000")), kLobby, "another");
+  copy["metadata"].as_object().erase("annotations");
+  copy["metadata"].as_object().erase("labels");
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"), copy));
+  run_for(seconds{5});
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  run_for(minutes{2});
+  EXPECT_TRUE(is_ready(kLobby, "guest"));
+  const auto found = world().provider().find({.id = "east"}, model::Protocol::tcp, 43000);
+  EXPECT_TRUE(found && found->spec.targets.size() == 1);
+  expect_order();
+}
+
 // With all that was written on it, as if the load balancer still led to the Pod.
 TEST_F(HandsTest, AListenerThatIsMadeAgainIsNotBelieved) {
   Hand mallory = tenant();
