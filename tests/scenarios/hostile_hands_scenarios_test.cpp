@@ -548,6 +548,11 @@ TEST_F(AdministratorTest, ACopyThatIsCalledReadyTakesNothingFromThePodThatWasCop
   run_for(seconds{30});
   const Object condition{{"type", api::kPortsReadyCondition}, {"status", "True"}};
   for (int i = 0; i < 10; ++i) {
+    if (i == 5) {
+      ASSERT_TRUE(
+          alice.patch_meta(path_in(kGames, "pods", "calm-0"),
+                           {{"annotations", Object{{claims::kPortsSealAnnotation, nullptr}}}}));
+    }
     ASSERT_TRUE(alice.ask("PATCH", path_in(kGames, "pods", "calm-0") + "/status",
                           Object{{"status", Object{{"conditions", Array{condition}}}}}));
     // Whatever makes us look at the other one.
