@@ -213,6 +213,12 @@ struct App::Parts {
     add_routes();
     add_health();
     add_to_manager();
+    // What cannot be installed now is tried again by its controller, or must not be: the removal of
+    // Berth needs a leader, too.
+    manager.before_lead([this](const Context& context) {
+      if (const Result<> done = installer.install(context); !done)
+        log_warn("not everything is installed", {{"error", done.error().to_string()}});
+    });
     manager.on_lead([this](const Context&) -> Result<> {
       refused.look_for_forgotten();  // the leader before us may be gone for good
       return {};

@@ -7,6 +7,7 @@
 
 #include "api/keys.h"
 #include "api/pod_ports.h"
+#include "claims/pod_seal.h"
 #include "claims/slot.h"
 #include "hands_house.h"
 #include "ledger/claim.h"

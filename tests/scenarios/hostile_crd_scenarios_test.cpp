@@ -66,6 +66,19 @@ TEST_F(DefinitionTest, LoadBalancersAreRebuiltHoweverLongTheyAreNotServed) {
   expect_order();
 }
 
+// Only who leads puts it back, and who begins to lead lists all kinds first.
+TEST_F(DefinitionTest, ItComesBackAlsoWhenNobodyLeads) {
+  const std::string crd = "loadbalancers.berth.dev";
+  ASSERT_TRUE(other().ask("PATCH", "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth",
+                          Object{{"spec", Object{{"holderIdentity", ""}}}}));
+  ASSERT_TRUE(house_.house().run_until([this] { return world().leaders() == 0; }));
+  remove(crd);
+  run_for(minutes{3});
+  ASSERT_TRUE(is_back(crd));
+  expect_all_ready();
+  expect_order();
+}
+
 TEST_F(DefinitionTest, PortBindingsAreMadeAgain) {
   const std::string crd = "portbindings" + kUpstream;
   remove(crd);

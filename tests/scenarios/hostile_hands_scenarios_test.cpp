@@ -251,6 +251,23 @@ TEST_F(HandsTest, AClaimOfAnotherVersionIsHeld) {
   expect_order();
 }
 
+// Without a seal, as the version before us made them, while our keys are young.
+TEST_F(HandsTest, AnUnsealedListenerOnAPortOfItsOwnPoolIsNotActedOn) {
+  Hand mallory = tenant();
+  Object copy = fresh_copy(get(path_in(kLobby, "listeners", "east-tcp-43000")), kLobby, "another");
+  copy["metadata"].as_object().erase("annotations");
+  copy["metadata"].as_object().erase("labels");
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"), copy));
+  run_for(seconds{5});
+  ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "pods"),
+                          asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
+  run_for(minutes{2});
+  EXPECT_TRUE(is_ready(kLobby, "guest"));
+  const auto found = world().provider().find({.id = "east"}, model::Protocol::tcp, 43000);
+  EXPECT_TRUE(found && found->spec.targets.size() == 1);
+  expect_order();
+}
+
 // With all that was written on it, as if the load balancer still led to the Pod.
 TEST_F(HandsTest, AListenerThatIsMadeAgainIsNotBelieved) {
   Hand mallory = tenant();
@@ -531,6 +548,11 @@ TEST_F(AdministratorTest, ACopyThatIsCalledReadyTakesNothingFromThePodThatWasCop
   run_for(seconds{30});
   const Object condition{{"type", api::kPortsReadyCondition}, {"status", "True"}};
   for (int i = 0; i < 10; ++i) {
+    if (i == 5) {
+      ASSERT_TRUE(
+          alice.patch_meta(path_in(kGames, "pods", "calm-0"),
+                           {{"annotations", Object{{claims::kPortsSealAnnotation, nullptr}}}}));
+    }
     ASSERT_TRUE(alice.ask("PATCH", path_in(kGames, "pods", "calm-0") + "/status",
                           Object{{"status", Object{{"conditions", Array{condition}}}}}));
     // Whatever makes us look at the other one.

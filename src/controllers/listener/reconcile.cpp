@@ -25,6 +25,12 @@ bool rests(const api::Listener& listener) {
   return !listener.meta.deleting && claims::is_applied(listener);
 }
 
+bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb) {
+  const auto protocol = claims::protocol_of(listener);
+  return protocol &&
+         listener.meta.name == api::pool_listener_name(lb, *protocol, api::ports_of(listener.spec));
+}
+
 }  // namespace
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
@@ -153,10 +159,12 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
   const auto balancer = balancers_.get("", model::object_name(wish->lb));
   const Result<model::PortRange> own = granted_ports(listener, *wish, balancer.get());
   if (!own) return fail(own.error());
-  // One of the version before us has its seal in a moment; until then its grant must do.
+  // One of the version before us has its seal in a moment; until then its grant must do, and the
+  // name of its port: there is one Listener for each.
   const claims::Trust trust = sealer_.judge(listener);
-  if (trust != claims::Trust::ours && !sealer_.may_seal_again(listener))
-    return fail(not_sealed(listener, trust));
+  const bool is_former =
+      sealer_.may_seal_again(listener) && has_name_of_its_port(listener, wish->lb);
+  if (trust != claims::Trust::ours && !is_former) return fail(not_sealed(listener, trust));
   wish->own = *own;
   return wish;
 }

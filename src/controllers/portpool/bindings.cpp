@@ -166,13 +166,18 @@ HeldSlot BindingController::slot_of(ListenerPtr lock, const ObjectKey& pod) cons
                 .claim = claim.value_or(ledger::Claim{}),
                 .seen_for = claimer_.age(*lock),
                 .is_changed = sealer_.judge(*lock) == claims::Trust::forged && is_wanted(*lock)};
-  // What somebody wrote on a Pod contests nothing.
+  // What somebody wrote on a Pod contests nothing: what we tell a Pod of is sealed.
   const auto ring = sealer_.ring();
+  const auto is_told = [&](const kube::Pod& other) {
+    if (!ring) return true;
+    const crypto::SealVerdict verdict = proof_of(other, *ring).verdict;
+    return verdict != crypto::SealVerdict::forged && verdict != crypto::SealVerdict::absent;
+  };
   slot.is_contested =
       std::ranges::any_of(pods_told_of(*lock, caches_.pods), [&](const auto& other) {
         return other->meta.key() != pod &&
                other->condition(api::kPortsReadyCondition) == kube::ConditionStatus::yes &&
-               (!ring || proof_of(*other, *ring).verdict != crypto::SealVerdict::forged);
+               is_told(*other);
       });
   slot.lock = std::move(lock);
   return slot;

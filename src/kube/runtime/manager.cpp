@@ -116,6 +116,7 @@ Result<> Manager::lead_while_held(const Context& context) {
 }
 
 Result<> Manager::take_over(const Context& context) {
+  for (const auto& step : before_lead_) step(context);
   for (InformerCore* cache : caches()) {
     if (Result<> listed = cache->relist_at_latest(context); !listed) {
       return fail(error_of(listed.error().code, "no quorum list")

@@ -37,6 +37,11 @@ class Manager {
   void add(Controller& controller) { controllers_.push_back(&controller); }
   // Without an elector the process leads from the start.
   void lead_with(LeaderElector& elector) { elector_ = &elector; }
+  // Makes the server serve what is listed, before the quorum list, each time: a kind that somebody
+  // removed meanwhile cannot be listed, and only who leads puts it back.
+  void before_lead(std::function<void(const Context&)> step) {
+    before_lead_.push_back(std::move(step));
+  }
   // Runs after the quorum list and before the controllers that need leadership, each time.
   void on_lead(std::function<Result<>(const Context&)> step) {
     on_lead_.push_back(std::move(step));
@@ -74,6 +79,7 @@ class Manager {
   mutable Mutex mu_;
   std::vector<InformerCore*> caches_ GUARDED_BY(mu_);
   std::vector<Controller*> controllers_;
+  std::vector<std::function<void(const Context&)>> before_lead_;
   std::vector<std::function<Result<>(const Context&)>> on_lead_;
   std::vector<std::function<void(const Context&)>> on_deposed_;
   LeaderElector* elector_ = nullptr;
