@@ -202,6 +202,18 @@ TEST(BindingPlan, AClaimThatCannotBeReadIsHeld) {
   EXPECT_TRUE(is_idle(room.look()));
 }
 
+TEST(BindingPlan, APodIsNotReadyWhenAPortWithAClaimThatCannotBeReadLosesAListener) {
+  Room room({entry(30000, {"east", "west"})});
+  room.make_ready();
+  room.set_claim(R"({"v":2,"state":"Bound"})", "east-tcp-30000");
+  room.is_unreadable = true;
+  ASSERT_TRUE(is_idle(room.look()));
+  room.listeners.erase("west-tcp-30000");
+  const BindingPlan plan = room.look();
+  EXPECT_EQ(plan.pod_note.status, "NotReady");
+  EXPECT_THAT(plan.changes, IsEmpty()) << "the claim is held";
+}
+
 // Somebody wrote another Pod's name into the claim: both were told of the port.
 TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
   Room room;

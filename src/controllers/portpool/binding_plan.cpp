@@ -35,8 +35,8 @@ class Planner {
   }
 
   BindingPlan plan() {
-    // Its status and readiness are not ours to write, or not ours to judge.
-    if (view_.is_foreign || view_.is_unreadable) return {};
+    if (view_.is_foreign) return {};  // its status and readiness are not ours to write
+    if (view_.is_unreadable) return plan_unreadable();
     for (const HeldSlot& slot : view_.slots) plan_slot(slot);
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
@@ -52,6 +52,22 @@ class Planner {
   // It has ended; or somebody took off the annotation that asks for ports.
   static bool has_given_up(const kube::Pod& pod) {
     return pod.finished() || !kube::has(pod.meta.annotations, api::kPortPoolsAnnotation);
+  }
+
+  // Whose the ports are is for the version to judge that can read the claim: everything stays. But
+  // a port that has lost one of its Listeners does not lead to the Pod, whoever has it.
+  BindingPlan plan_unreadable() {
+    if (!view_.pod || view_.pod->meta.deleting || !has_living_pod()) return {};
+    const auto is_whole = [](const HeldSlot& slot) {
+      return slot.peers.size() == peers_of(*slot.lock).size();
+    };
+    if (!view_.misses_lock && std::ranges::all_of(view_.slots, is_whole) &&
+        std::ranges::all_of(view_.lost, is_whole))
+      return {};
+    if (kube::get(view_.pod->meta.annotations, api::kBindStatusAnnotation) == api::kReady)
+      plan_.pod_note.status = std::string(api::kNotReady);
+    plan_condition(false);
+    return std::move(plan_);
   }
 
   // The annotation is the tenant's to edit: where its seal says that somebody did, the PortBinding
