@@ -146,7 +146,7 @@ std::optional<ledger::Claim> claim_of(const api::Listener& listener) {
 }
 
 bool is_unreadable(const api::Listener& listener) {
-  return !claim_text(listener).empty() && !claim_of(listener);
+  return !is_peer(listener) && !claim_text(listener).empty() && !claim_of(listener);
 }
 
 std::string spec_hash(const api::ListenerSpec& spec) { return way_hash(spec) + manner_hash(spec); }

@@ -39,7 +39,8 @@ void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
   if (request.method == "GET" || reply.status >= 300) return;
   const bool ours = world::author_of(request) == world::kOurUser;
   const bool is_balancer = request.url.find("/loadbalancers") != std::string::npos;
-  if (ours && request.url.find("/listeners/") != std::string::npos) return see_claims(request);
+  if (ours && request.url.find("/listeners/") != std::string::npos)
+    return see_claims(request, reply);
   if (!is_balancer && (!ours || request.url.find("/pods/") == std::string::npos)) return;
   const Result<Value> object = wire::parse_json(reply.body);
   if (!object) return;
@@ -47,10 +48,15 @@ void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
   if (is_balancer) see_balancer(request, *object);
 }
 
-// From what to what, as the patch says: it tests the one and adds the other.
-void WrittenBook::see_claims(const net::Request& request) {
+// From what to what, as the patch says: it tests the one and adds the other. On a peer a claim is
+// none, whatever it says.
+void WrittenBook::see_claims(const net::Request& request, const net::Reply& reply) {
   const Result<Value> patch = wire::parse_json(request.body);
   if (!patch || !patch->is_array()) return;
+  const Result<Value> object = wire::parse_json(reply.body);
+  const std::string lock =
+      "/metadata/annotations/" + wire::escape_pointer_step(claims::kLockAnnotation);
+  if (!object || !wire::string_at(*object, lock).empty()) return;
   std::optional<std::string> before;
   std::optional<std::string> after;
   for (const Value& operation : patch->get_array()) {

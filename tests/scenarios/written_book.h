@@ -30,7 +30,7 @@ class WrittenBook {
 
  private:
   void see(const net::Request& request, const net::Reply& reply);
-  void see_claims(const net::Request& request);
+  void see_claims(const net::Request& request, const net::Reply& reply);
   void see_claim(const std::string& before, const std::string& after);
   void see_pod(const wire::Value& pod);
   void see_balancer(const net::Request& request, const wire::Value& object);
