@@ -123,11 +123,14 @@ class Askers {
     std::ranges::sort(pools, {}, [](const api::PortPool* pool) {
       return std::pair(pool->meta.created, pool->meta.uid);
     });
+    const claims::RefsOf by_text = [](const api::PortPool&, const api::PortPoolItem& item) {
+      return api::load_balancers_of(item, {});
+    };
     std::vector<controllers::portpool::WantedGrant> out;
     for (const api::PortPool* pool : pools) {
       for (const api::PortPoolItem& item : pool->spec.pool_items) {
         const auto wanted =
-            controllers::portpool::wanted_grants(*pool, item, {}, pool->meta.created);
+            controllers::portpool::wanted_grants(*pool, item, by_text, pool->meta.created);
         if (wanted) out.insert(out.end(), wanted->begin(), wanted->end());
       }
     }
