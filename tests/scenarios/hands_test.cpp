@@ -9,10 +9,10 @@ namespace {
 
 using std::chrono::seconds;
 
-void live_with(world::Role role, Duration cpu_time) {
+void live_with(world::Role role, Duration cpu_time, std::uint64_t seeds) {
   HandsCount count;
   const std::string name = fmt::format("hands of {}s", to_string(role));
-  const auto swept = sim::sweep(sweep_for(name, cpu_time), [&](std::uint64_t seed) {
+  const auto swept = sim::sweep(sweep_for(name, cpu_time, seeds), [&](std::uint64_t seed) {
     return live_with_hands(seed, role, {}, &count);
   });
   ASSERT_TRUE(swept) << swept.error().message;
@@ -21,11 +21,11 @@ void live_with(world::Role role, Duration cpu_time) {
   EXPECT_GE(count.moves, swept->seeds);
 }
 
-TEST(Hands, OfTenants) { live_with(world::Role::tenant, seconds{20}); }
+TEST(Hands, OfTenants) { live_with(world::Role::tenant, seconds{20}, 20); }
 
-TEST(Hands, OfOperators) { live_with(world::Role::operator_of_ours, seconds{10}); }
+TEST(Hands, OfOperators) { live_with(world::Role::operator_of_ours, seconds{10}, 12); }
 
-TEST(Hands, OfAdministrators) { live_with(world::Role::administrator, seconds{10}); }
+TEST(Hands, OfAdministrators) { live_with(world::Role::administrator, seconds{10}, 12); }
 
 }  // namespace
 }  // namespace berth::scenario

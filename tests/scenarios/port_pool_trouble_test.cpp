@@ -11,7 +11,7 @@ using std::chrono::seconds;
 TEST(PortPoolTrouble, PromisesAreKept) {
   TroubleCount count;
   const auto swept =
-      sim::sweep(sweep_for("port pools in trouble", seconds{120}),
+      sim::sweep(sweep_for("port pools in trouble", seconds{120}, 400),
                  [&](std::uint64_t seed) { return live_in_trouble(seed, {}, &count); });
   ASSERT_TRUE(swept) << swept.error().message;
   fmt::print(

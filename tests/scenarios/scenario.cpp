@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <optional>
 
 #include "base/log.h"
@@ -45,14 +44,15 @@ const testing::Environment* const kQuietLog = testing::AddGlobalTestEnvironment(
 
 }  // namespace
 
-sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time) {
+sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time,
+                            std::uint64_t default_seeds) {
   if (const auto seed = only_seed()) {
     return {.name = std::move(name), .first_seed = *seed, .count = 1, .repeat_every = 0};
   }
   const auto seconds = number_from_environment("BERTH_SCENARIO_SECONDS");
   return {.name = std::move(name),
           .first_seed = number_from_environment("BERTH_SCENARIO_FROM").value_or(1),
-          .count = std::numeric_limits<std::uint64_t>::max(),
+          .count = seconds ? kAnySeeds : default_seeds,
           .cpu_time = seconds ? Duration{std::chrono::seconds{*seconds}} : default_cpu_time,
           .repeat_every = 20};
 }

@@ -257,7 +257,7 @@ void TrustBook::check_reached(const Guest& guest) {
 }
 
 bool TrustBook::is_touched(const Guest& guest) const {
-  if (world_.kernel().now() < upheaval_over_) return true;
+  if (is_in_upheaval()) return true;
   if (is_touched("Namespace", guest.ns, guest.ns) || is_touched("Pod", guest.ns, guest.room.name) ||
       is_touched("PortBinding", guest.ns, guest.room.name))
     return true;

@@ -44,6 +44,8 @@ class TrustBook {
   void note_place(const Place& place, Duration grace);
   // It ends, and with it all that lies in it: this is said again for as long as it does.
   void note_namespace(const std::string& ns);
+  // A restored state is not in anybody's cache yet.
+  bool is_in_upheaval() const { return world_.kernel().now() < upheaval_over_; }
   // When everything must be in order again.
   Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
   // A listener at the provider that is none of ours: nobody but people may change it.
