@@ -43,6 +43,13 @@ test-faults: setup ## port pools with every write crashed, and in random trouble
 	@$(STAGE) build-faults ninja -C build/dev -j $(JOBS) port_pool_crash_test port_pool_trouble_test
 	@$(STAGE) test-faults ctest --test-dir build/dev -V -j $(JOBS) -R 'port_pool_(crash|trouble)_test'
 
+SOAK ?= 600
+soak: setup ## random lives, with faults and with people, for long: SOAK=3600 seconds of processor time each
+	@$(STAGE) configure cmake --preset dev --log-level=WARNING
+	@$(STAGE) build-soak ninja -C build/dev -j $(JOBS) hands_test port_pool_trouble_test scenarios_test
+	@BERTH_SCENARIO_SECONDS=$(SOAK) $(STAGE) soak ctest --test-dir build/dev -V -j $(JOBS) --timeout 86400 \
+	  -R '^(hands|port_pool_trouble|scenarios)_test$$'
+
 sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
 	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
 	@$(STAGE) build-asan ninja -C build/asan -j $(JOBS) tests_unit tests_component
@@ -64,4 +71,4 @@ lint: setup ## formatting, layers, naming rules, clang-tidy on what changed
 clean: ## remove build results
 	@rm -rf build
 
-.PHONY: help setup build run demo test test-planted test-faults sanitize bench lint clean
+.PHONY: help setup build run demo test test-planted test-faults soak sanitize bench lint clean
