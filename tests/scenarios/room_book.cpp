@@ -122,7 +122,8 @@ Room RoomBook::read(const Value& pod) {
   room.asked_for = entries_of(room.request);
   if (auto bindings = api::decode_pool_bindings(annotation(pod, api::kPoolBindingsAnnotation)))
     room.bindings = std::move(*bindings);
-  room.asks = !annotation(pod, api::kPortPoolsAnnotation).empty();
+  room.asks = wire::find(pod, "/metadata/annotations/" +
+                                  wire::escape_pointer_step(api::kPortPoolsAnnotation)) != nullptr;
   room.leaving = !wire::string_at(pod, "/metadata/deletionTimestamp").empty();
   const std::string_view phase = wire::string_at(pod, "/status/phase");
   room.ended = phase == "Succeeded" || phase == "Failed";
