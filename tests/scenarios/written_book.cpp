@@ -38,6 +38,8 @@ WrittenBook::WrittenBook(world::World& world, const TrustBook& trust)
 void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
   if (request.method == "GET" || reply.status >= 300) return;
   const bool ours = world::author_of(request) == world::kOurUser;
+  if (request.method == "DELETE" && request.url.find("/secrets") != std::string::npos)
+    keys_back_ = world_.kernel().now() + kAudited;
   const bool is_balancer = request.url.find("/loadbalancers") != std::string::npos;
   if (ours && request.url.find("/listeners/") != std::string::npos)
     return see_claims(request, reply);
@@ -102,6 +104,8 @@ void WrittenBook::see_balancer(const net::Request& request, const Value& object)
 void WrittenBook::check_granted(const api::LoadBalancer& balancer,
                                 const std::optional<std::vector<ledger::Grant>>& before) {
   if (trust_.is_in_upheaval()) return;
+  // With grants and keys lost together, nothing says whose of two Listeners a port is.
+  if (!before && world_.kernel().now() < keys_back_) return;
   const std::vector<ledger::Grant> after = claims::grants_of(balancer);
   const auto listeners = world_.cluster().list(kListeners + "listeners");
   for (const Value& one : listeners ? *listeners : std::vector<Value>{}) {

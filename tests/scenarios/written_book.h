@@ -40,6 +40,7 @@ class WrittenBook {
   world::World& world_;
   const TrustBook& trust_;
   std::set<std::string> unasked_;
+  Instant keys_back_{};  // after people deleted them, what they sealed is sealed anew by then
   struct Balancer {
     std::string version{};
     std::vector<ledger::Grant> grants{};
