@@ -38,7 +38,7 @@ TEST(LoadBalancerRef, AnAddressOfGoogleIsOneOfItsProject) {
   EXPECT_EQ(to_string(ref), "projects/play/regions/us-east1/addresses/rooms");
   EXPECT_EQ(parsed("us-east1:rooms", {Provider::gcp, "", "play"}), ref);
   EXPECT_EQ(parsed("rooms", {Provider::gcp, "us-east1", "play"}), ref);
-  EXPECT_NE(parsed("projects/work/regions/us-east1/addresses/rooms"), ref);
+  EXPECT_NE(parsed("projects/other/regions/us-east1/addresses/rooms"), ref);
   const LoadBalancerRef global = parsed("projects/play/global/addresses/rooms");
   EXPECT_EQ(global.region, "global");
   EXPECT_EQ(to_string(global), "projects/play/global/addresses/rooms");

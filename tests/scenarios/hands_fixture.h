@@ -9,6 +9,7 @@
 #include "api/pod_ports.h"
 #include "claims/pod_seal.h"
 #include "claims/slot.h"
+#include "hand_objects.h"
 #include "hands_house.h"
 #include "ledger/claim.h"
 
@@ -75,36 +76,11 @@ class HandsTest : public ::testing::Test {
         "/metadata/annotations/" + wire::escape_pointer_step(ledger::kClaimAnnotation)));
   }
   std::string token() { return ledger::make_token(world().kernel().wall_time(), 1, ++tokens_); }
-  static Object pod(std::string_view ns, std::string_view name, Object labels, Object annotations) {
-    return {{"apiVersion", "v1"},
-            {"kind", "Pod"},
-            {"metadata", Object{{"namespace", ns},
-                                {"name", name},
-                                {"labels", std::move(labels)},
-                                {"annotations", std::move(annotations)}}},
-            {"spec", Object{{"containers",
-                             Array{Object{{"name", "room"},
-                                          {"image", "room:1"},
-                                          {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
-  }
-  static Object asking(std::string_view ns, std::string_view name, std::string_view request,
-                       std::string_view keep = {}) {
-    Object annotations{{api::kPortPoolsAnnotation, "true"}, {api::kPortsAnnotation, request}};
-    if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
-    return pod(ns, name, {}, std::move(annotations));
-  }
   static Object pool(std::string_view ns, std::string_view name, Array items) {
     return {{"apiVersion", "networkextension.bkbcs.tencent.com/v1"},
             {"kind", "PortPool"},
             {"metadata", Object{{"namespace", ns}, {"name", name}}},
             {"spec", Object{{"poolItems", std::move(items)}}}};
-  }
-  static Object item(std::string_view name, int first, int end) {
-    return {{"itemName", name},
-            {"loadBalancerIDs", Array{"edge:demo"}},
-            {"protocol", "TCP"},
-            {"startPort", first},
-            {"endPort", end}};
   }
   static std::string told_of(std::string_view pool, std::string_view ns, std::string_view item,
                              int port) {

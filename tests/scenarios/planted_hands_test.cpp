@@ -10,6 +10,7 @@
 #include "api/keys.h"
 #include "claims/slot.h"
 #include "controllers/install/plan.h"
+#include "hand_objects.h"
 #include "hands_house.h"
 #include "ledger/claim.h"
 #include "trust_plants.h"
@@ -78,34 +79,6 @@ struct Deed {
   Role role;
   Act act;
 };
-
-Object pod(std::string_view ns, std::string_view name, Object labels, Object annotations) {
-  return {{"apiVersion", "v1"},
-          {"kind", "Pod"},
-          {"metadata", Object{{"namespace", ns},
-                              {"name", name},
-                              {"labels", std::move(labels)},
-                              {"annotations", std::move(annotations)}}},
-          {"spec", Object{{"containers",
-                           Array{Object{{"name", "room"},
-                                        {"image", "room:1"},
-                                        {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
-}
-
-Object asking(std::string_view ns, std::string_view name, std::string_view request,
-              std::string_view keep = {}) {
-  Object annotations{{api::kPortPoolsAnnotation, "true"}, {api::kPortsAnnotation, request}};
-  if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
-  return pod(ns, name, {}, std::move(annotations));
-}
-
-Object item(std::string_view name, int first, int end) {
-  return {{"itemName", name},
-          {"loadBalancerIDs", Array{"edge:demo"}},
-          {"protocol", "TCP"},
-          {"startPort", first},
-          {"endPort", end}};
-}
 
 Object items(Array list) { return {{"spec", Object{{"poolItems", std::move(list)}}}}; }
 
