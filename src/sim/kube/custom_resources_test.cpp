@@ -162,6 +162,30 @@ TEST_F(CustomKinds, CountGenerationsAndKeepStatusApart) {
       "2");
 }
 
+// A definition that was ending when the backup was made ends after it, when nothing waits any more;
+// one that was gone when it is put back is served again.
+TEST_F(CustomKinds, AreServedAsABackupSays) {
+  const std::string mine = path(kPools, "/a");
+  post(kPools, pool("a", R"({"lbs":["x"]})"));
+  const auto whole = server.backup();
+  patch(mine, R"({"metadata":{"finalizers":["ex.dev/hold"]}})");
+  remove(path(kDefinitions, "/pools.ex.dev"));
+  const auto ending = server.backup();
+  patch(mine, R"({"metadata":{"finalizers":null}})");
+  EXPECT_EQ(get(kPools).status, 404);
+
+  server.restore(*whole);
+  EXPECT_EQ(get(mine).at("/spec/start"), "30000");
+  server.restore(*ending);
+  EXPECT_EQ(get(mine).at("/metadata/finalizers"), R"(["ex.dev/hold"])");
+  server.restore(*whole, "pools");
+  server.restore(*ending, "customresourcedefinitions");
+  EXPECT_EQ(remove(mine).status, 200);
+  EXPECT_EQ(get(path(kDefinitions, "/pools.ex.dev")).status, 404);
+  server.restore(*ending, "customresourcedefinitions");
+  EXPECT_EQ(get(path(kDefinitions, "/pools.ex.dev")).status, 404) << "nothing waits for it";
+}
+
 TEST(CustomKindsWithoutStatus, CountStatusAsAChange) {
   TestServer kube;
   kube.post(kDefinitions, definition(""));

@@ -219,6 +219,19 @@ ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::st
   return last;
 }
 
+void serve_definitions(Core& core) {
+  for (const KindPtr& kind : core.kinds.all()) {
+    if (!kind->custom) continue;
+    if (core.storage.find(kCustomResourceDefinitions, kind->resource().qualified()) == nullptr)
+      core.kinds.remove(kind->resource());
+  }
+  const Storage::Objects definitions = core.storage.all(kCustomResourceDefinitions);
+  for (const auto& [name, crd] : definitions) {
+    core.kinds.put(kind_of_crd(*crd));
+    finish_definition(core, kind_of_crd(*crd).resource());
+  }
+}
+
 Outcome<DeleteOptions> parse_delete_options(const WriteRequest& request) {
   const Outcome<Value> body =
       request.http.body.empty()

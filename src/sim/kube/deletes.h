@@ -48,5 +48,8 @@ class Deletes {
 // Takes an object away, and with the last one of a definition that waits for it, the definition.
 ObjectPtr remove_object(Core& core, const GroupResource& resource, const std::string& key)
     REQUIRES(core.mu);
+// For objects that were stored past the rules of writing: serves the kinds of the definitions that
+// are there, no others, and ends definitions that waited for nothing more.
+void serve_definitions(Core& core) REQUIRES(core.mu);
 
 }  // namespace berth::sim::kube

@@ -292,19 +292,12 @@ class Server::Impl {
 
   void restore(const Backup& backup, std::string_view only) {
     MutexLock lock(core_.mu);
-    for (const auto& [resource, now] : std::map(core_.storage.everything())) {
-      if (!only.empty() && resource.resource != only) continue;
-      const auto then = backup.objects.find(resource);
-      for (const auto& [key, object] : now) {
-        if (then == backup.objects.end() || !then->second.contains(key))
-          core_.remove(resource, key);
-      }
-      if (then == backup.objects.end()) continue;
-      for (const auto& [key, object] : then->second) {
-        const auto found = now.find(key);
-        if (found == now.end() || found->second != object) core_.put(resource, key, *object);
-      }
+    std::map<GroupResource, Storage::Objects> now = core_.storage.everything();
+    for (const auto& [resource, objects] : backup.objects) now.try_emplace(resource);
+    for (const auto& [resource, objects] : now) {
+      if (only.empty() || resource.resource == only) restore(resource, objects, backup);
     }
+    serve_definitions(core_);
     core_.hub.close_all();
     core_.storage.compact();
   }
@@ -313,6 +306,20 @@ class Server::Impl {
   Faults& faults() { return faults_; }
 
  private:
+  void restore(const GroupResource& resource, const Storage::Objects& now, const Backup& backup)
+      REQUIRES(core_.mu) {
+    const auto found = backup.objects.find(resource);
+    const Storage::Objects then =
+        found == backup.objects.end() ? Storage::Objects{} : found->second;
+    for (const auto& [key, object] : now) {
+      if (!then.contains(key)) core_.remove(resource, key);
+    }
+    for (const auto& [key, object] : then) {
+      const auto standing = now.find(key);
+      if (standing == now.end() || standing->second != object) core_.put(resource, key, *object);
+    }
+  }
+
   const Access access_;
   PodRuntime* const pod_runtime_;
   Faults faults_;
