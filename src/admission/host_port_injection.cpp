@@ -29,8 +29,7 @@ struct Declared {
 };
 
 Port port_at(const Value& entry, std::string_view pointer) {
-  const std::int64_t number = wire::int_at(entry, pointer).value_or(0);
-  return number < 1 || number > 65535 ? Port{0} : static_cast<Port>(number);
+  return model::port_of(wire::int_at(entry, pointer).value_or(0));
 }
 
 std::vector<Declared> declared_ports(const Value& pod) {

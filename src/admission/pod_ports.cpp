@@ -146,23 +146,6 @@ bool is_filling(const api::PortPool& pool, const std::string& item, WallTime now
   });
 }
 
-void add_entries(const PortWish& wish, const claims::TakenSlot& slot,
-                 const api::PortPoolItemStatus& item, std::vector<api::PortBindingItem>& out) {
-  for (const model::Protocol protocol : wish.slot.protocols) {
-    out.push_back({.pool_name = wish.slot.pool.name,
-                   .pool_namespace = wish.slot.pool.ns,
-                   .load_balancer_ids = item.load_balancer_ids,
-                   .pool_item_load_balancers = item.pool_item_load_balancers,
-                   .pool_item_name = item.item_name,
-                   .protocol = std::string(model::to_string(protocol)),
-                   .start_port = slot.ports.first,
-                   .end_port = slot.ports.size() > 1 ? slot.ports.last : 0,
-                   .rs_start_port = wish.container_port,
-                   .host_port = wish.host_port,
-                   .external = item.external});
-  }
-}
-
 }  // namespace
 
 Result<AdmissionAnswer> PodPorts::admit(const Context& context, const AdmissionRequest& request) {
@@ -212,7 +195,7 @@ Result<PodPorts::Entries> PodPorts::take(const Context& context, const Admission
     if (context.expired()) return entries;
     if (waited && has_room(wishes)) continue;
     std::vector<kube::ObjectKey> pools;
-    for (const PortWish& wish : wishes.ports) pools.push_back(wish.slot.pool);
+    for (const claims::SlotRequest& wish : wishes.ports) pools.push_back(wish.pool);
     on_refused_(request.object, request.ns, pools);
     noted = true;
     // Room that came before this was noted woke nobody.
@@ -236,9 +219,9 @@ bool PodPorts::wait_for_room(const Context& context, const PortWishes& wishes, I
 }
 
 bool PodPorts::has_room(const PortWishes& wishes) const {
-  return std::ranges::all_of(wishes.ports, [&](const PortWish& wish) {
-    const auto slot = claimer_.look(wish.slot);
-    const auto pool = pools_.get(wish.slot.pool);
+  return std::ranges::all_of(wishes.ports, [&](const claims::SlotRequest& wish) {
+    const auto slot = claimer_.look(wish);
+    const auto pool = pools_.get(wish.pool);
     const api::PortPoolItemStatus* const item = slot && pool ? item_of(*pool, slot->item) : nullptr;
     return item && api::has_addresses(*item);
   });
@@ -247,7 +230,7 @@ bool PodPorts::has_room(const PortWishes& wishes) const {
 Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const PortWishes& wishes,
                                               const ledger::Claim& claim) {
   const claims::Courtesy::Guest guest(courtesy_, context.tasks);
-  const std::vector<claims::SlotRequest> wanted = wishes.slots();
+  const std::vector<claims::SlotRequest>& wanted = wishes.ports;
   Result<> may = rules_.check_access(context, claim.ns, wanted);
   if (!may) return pass(may);
   std::vector<claims::TakenSlot> taken;
@@ -276,10 +259,10 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
 
 Result<PodPorts::Entries> PodPorts::show(const Context& context, const std::string& ns,
                                          const PortWishes& wishes) {
-  if (Result<> may = rules_.check_access(context, ns, wishes.slots()); !may) return pass(may);
+  if (Result<> may = rules_.check_access(context, ns, wishes.ports); !may) return pass(may);
   std::vector<claims::TakenSlot> slots;
-  for (const PortWish& wish : wishes.ports) {
-    Result<claims::TakenSlot> slot = claimer_.peek(wish.slot, ns);
+  for (const claims::SlotRequest& wish : wishes.ports) {
+    Result<claims::TakenSlot> slot = claimer_.peek(wish, ns);
     if (!slot) return pass(slot);
     slots.push_back(std::move(*slot));
   }
@@ -290,16 +273,17 @@ Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
                                                 const std::vector<claims::TakenSlot>& slots) const {
   Entries entries;
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    const PortWish& wish = wishes.ports[i];
-    const auto pool = pools_.get(wish.slot.pool);
+    const claims::SlotRequest& wish = wishes.ports[i];
+    const auto pool = pools_.get(wish.pool);
     const api::PortPoolItemStatus* const item = pool ? item_of(*pool, slots[i].item) : nullptr;
     if (!item || !api::has_addresses(*item)) {
       return fail(
           error_of(Code::exhausted, "the addresses of item {} are not known yet", slots[i].item)
-              .about("PortPool " + wish.slot.pool.to_string())
+              .about("PortPool " + wish.pool.to_string())
               .with_hint("see the item's message in the pool's status"));
     }
-    add_entries(wish, slots[i], *item, entries);
+    for (const model::Transport protocol : wish.protocols)
+      entries.push_back(api::told_of(wish.pool, *item, protocol, slots[i].ports, wish.pod_port));
   }
   return entries;
 }
@@ -307,17 +291,17 @@ Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
 Error PodPorts::reason(const AdmissionRequest& request, const PortWishes& wishes,
                        Error error) const {
   if (error.code != Code::exhausted) return error;
-  for (const PortWish& wish : wishes.ports) {
-    const auto pool = pools_.get(wish.slot.pool);
-    if (auto misfit = claims::misfit(pool.get(), wish.slot)) {
+  for (const claims::SlotRequest& wish : wishes.ports) {
+    const auto pool = pools_.get(wish.pool);
+    if (auto misfit = claims::misfit(pool.get(), wish)) {
       return std::move(*misfit)
           .about(request.describe())
           .at(fmt::format("metadata.annotations[{}]", api::kPortsAnnotation));
     }
     // The status of a pool elsewhere is not for everybody.
-    const bool may_read = wish.slot.pool.ns == request.ns;
-    const std::string why = may_read ? claims::unready_items(*pool, wish.slot) : "";
-    if (!why.empty() && error.object == "PortPool " + wish.slot.pool.to_string())
+    const bool may_read = wish.pool.ns == request.ns;
+    const std::string why = may_read ? claims::unready_items(*pool, wish) : "";
+    if (!why.empty() && error.object == "PortPool " + wish.pool.to_string())
       error.hint += fmt::format("{}{}", error.hint.empty() ? "" : "; ", why);
   }
   return error;
@@ -326,11 +310,10 @@ Error PodPorts::reason(const AdmissionRequest& request, const PortWishes& wishes
 // Not for a pool that is merely full.
 bool PodPorts::is_worth_waiting(const Context& context, const PortWishes& wishes,
                                 Duration waited) const {
-  return std::ranges::any_of(wishes.ports, [&](const PortWish& wish) {
-    const auto pool = pools_.get(wish.slot.pool);
+  return std::ranges::any_of(wishes.ports, [&](const claims::SlotRequest& wish) {
+    const auto pool = pools_.get(wish.pool);
     if (!pool) return waited < kUnknownPoolWait;
-    return waited < kFillingPoolWait &&
-           is_filling(*pool, wish.slot.item, context.tasks.wall_time());
+    return waited < kFillingPoolWait && is_filling(*pool, wish.item, context.tasks.wall_time());
   });
 }
 

@@ -17,7 +17,7 @@ using wire::Value;
 
 struct DeclaredPort {
   model::Port port = 0;
-  std::optional<model::Protocol> protocol{};  // none: SCTP, which no pool has
+  std::optional<model::Transport> protocol{};  // none: SCTP, which no pool has
   bool has_host_port = false;
 };
 
@@ -29,8 +29,8 @@ DeclaredPort declared(const Value& port) {
   DeclaredPort out{.port =
                        static_cast<model::Port>(wire::int_at(port, "/containerPort").value_or(0))};
   const std::string_view protocol = wire::string_at(port, "/protocol");
-  if (protocol == "UDP") out.protocol = model::Protocol::udp;
-  if (protocol == "TCP" || protocol.empty()) out.protocol = model::Protocol::tcp;
+  if (protocol == "UDP") out.protocol = model::Transport::udp;
+  if (protocol == "TCP" || protocol.empty()) out.protocol = model::Transport::tcp;
   out.has_host_port = wire::int_at(port, "/hostPort").value_or(0) > 0;
   return out;
 }
@@ -69,7 +69,7 @@ std::string list_ports(const Value& pod) {
 // An entry of `ports` with this number and protocol that is, or will be, a port of the node: it has
 // one, or the random host ports that the Pod asks for as well give it one. They come first; the
 // annotation is read for Pods that are only looked at.
-bool has_host_port(const Value& pod, model::Port number, model::Protocol protocol) {
+bool has_host_port(const Value& pod, model::Port number, model::Transport protocol) {
   bool found = false;
   for_each_container(pod, [&](const Value& container) {
     const Array* ports = wire::array_at(container, "/ports");
@@ -93,14 +93,15 @@ bool has_host_port(const Value& pod, model::Port number, model::Protocol protoco
 
 // A port that leads to the node must be one of the node, for each protocol: what gets no host port
 // could never be bound.
-Result<> check_host_ports(const Value& pod, const PortWish& wish, const std::string& shown) {
-  if (!wish.host_port || wire::bool_at(pod, "/spec/hostNetwork").value_or(false)) return {};
-  for (const model::Protocol protocol : wish.slot.protocols) {
-    if (has_host_port(pod, wish.container_port, protocol)) continue;
+Result<> check_host_ports(const Value& pod, const claims::SlotRequest& wish,
+                          const std::string& shown) {
+  if (!wish.pod_port.on_host || wire::bool_at(pod, "/spec/hostNetwork").value_or(false)) return {};
+  for (const model::Transport protocol : wish.protocols) {
+    if (has_host_port(pod, wish.pod_port.port, protocol)) continue;
     const bool random = annotation_of(pod, api::kHostPortAnnotation) == "true";
     const bool has_another = has_host_port(
-        pod, wish.container_port,
-        protocol == model::Protocol::tcp ? model::Protocol::udp : model::Protocol::tcp);
+        pod, wish.pod_port.port,
+        protocol == model::Transport::tcp ? model::Transport::udp : model::Transport::tcp);
     return fail(
         error_of(Code::invalid, "port {} has no hostPort{}, and /hostport asks for it", shown,
                  has_another ? fmt::format(" for {}", model::to_string(protocol)) : "")
@@ -113,7 +114,7 @@ Result<> check_host_ports(const Value& pod, const PortWish& wish, const std::str
   return {};
 }
 
-Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
+Result<claims::SlotRequest> resolve(const Value& pod, const api::PortRequest& request) {
   const std::string shown =
       request.port_name.empty() ? fmt::format("{}", request.port) : request.port_name;
   const std::optional<DeclaredPort> port = find_port(pod, request);
@@ -123,46 +124,47 @@ Result<PortWish> resolve(const Value& pod, const api::PortRequest& request) {
                     .at(annotation_path(api::kPortsAnnotation))
                     .with_hint("add it to spec.containers[].ports"));
   }
-  PortWish wish{.slot = {request.pool, request.item, request.protocols},
-                .container_port = port->port,
-                .host_port = request.host_port};
-  if (wish.slot.protocols.empty() && !port->protocol) {
+  claims::SlotRequest wish{.pool = request.pool,
+                           .item = request.item,
+                           .protocols = request.protocols,
+                           .pod_port = {.port = port->port, .on_host = request.host_port}};
+  if (wish.protocols.empty() && !port->protocol) {
     return fail(error_of(Code::invalid, "port {} is declared for SCTP, which no pool has", shown)
                     .at(annotation_path(api::kPortsAnnotation))
                     .with_hint("name TCP or UDP: POOL PROTOCOL PORT"));
   }
-  if (wish.slot.protocols.empty()) wish.slot.protocols = {*port->protocol};
+  if (wish.protocols.empty()) wish.protocols = {*port->protocol};
   if (Result<> possible = check_host_ports(pod, wish, shown); !possible) return pass(possible);
   return wish;
 }
 
 // A port that containers declare for another protocol alone.
-std::optional<std::string> doubt_about(const Value& pod, const PortWish& wish) {
-  if (wish.slot.protocols.size() != 1) return std::nullopt;
-  const model::Protocol wanted = wish.slot.protocols.front();
+std::optional<std::string> doubt_about(const Value& pod, const claims::SlotRequest& wish) {
+  if (wish.protocols.size() != 1) return std::nullopt;
+  const model::Transport wanted = wish.protocols.front();
   bool declared_so = false;
   for_each_container(pod, [&](const Value& container) {
     const Array* ports = wire::array_at(container, "/ports");
     for (const Value& one : ports ? *ports : Array{}) {
       const DeclaredPort port = declared(one);
-      declared_so = declared_so || (port.port == wish.container_port && port.protocol == wanted);
+      declared_so = declared_so || (port.port == wish.pod_port.port && port.protocol == wanted);
     }
   });
   if (declared_so) return std::nullopt;
   return fmt::format("{} is asked for at port {}, which containers declare for another protocol",
-                     model::to_string(wanted), wish.container_port);
+                     model::to_string(wanted), wish.pod_port.port);
 }
 
 // The variable is named for protocol and container port: of several, it tells the last.
-std::optional<std::string> doubt_about(const std::vector<PortWish>& wishes) {
-  std::set<std::pair<model::Protocol, model::Port>> seen;
-  for (const PortWish& wish : wishes) {
-    for (const model::Protocol protocol : wish.slot.protocols) {
-      if (seen.emplace(protocol, wish.container_port).second) continue;
+std::optional<std::string> doubt_about(const std::vector<claims::SlotRequest>& wishes) {
+  std::set<std::pair<model::Transport, model::Port>> seen;
+  for (const claims::SlotRequest& wish : wishes) {
+    for (const model::Transport protocol : wish.protocols) {
+      if (seen.emplace(protocol, wish.pod_port.port).second) continue;
       return fmt::format(
           "{} port {} is asked for more than once: its variable has the last address, the "
           "annotation has all",
-          model::to_string(protocol), wish.container_port);
+          model::to_string(protocol), wish.pod_port.port);
     }
   }
   return std::nullopt;
@@ -194,7 +196,7 @@ Result<PortWishes> read(const Value& pod, std::string_view ns, Duration max_keep
   if (!requests) return pass(requests);
   PortWishes out;
   for (const api::PortRequest& request : *requests) {
-    Result<PortWish> wish = resolve(pod, request);
+    Result<claims::SlotRequest> wish = resolve(pod, request);
     if (!wish) return pass(wish);
     if (auto doubt = doubt_about(pod, *wish)) out.doubts.push_back(std::move(*doubt));
     out.ports.push_back(std::move(*wish));
@@ -210,12 +212,6 @@ Result<PortWishes> read(const Value& pod, std::string_view ns, Duration max_keep
 }
 
 }  // namespace
-
-std::vector<claims::SlotRequest> PortWishes::slots() const {
-  std::vector<claims::SlotRequest> out;
-  for (const PortWish& port : ports) out.push_back(port.slot);
-  return out;
-}
 
 bool asks_for_ports(const Value& pod) {
   return has_annotation(pod, api::kPortPoolsAnnotation) &&

@@ -11,21 +11,13 @@
 
 namespace berth::admission {
 
-struct PortWish {
-  claims::SlotRequest slot{};  // its protocols are known
-  model::Port container_port = 0;
-  bool host_port = false;
-};
-
 struct PortWishes {
-  std::vector<PortWish> ports{};
-  Duration keep{};          // how long its name keeps the ports
-  bool wants_gate = false;  // a readiness gate
-  std::string hash{};       // of what was asked for
+  std::vector<claims::SlotRequest> ports{};  // their protocols are known
+  Duration keep{};                           // how long its name keeps the ports
+  bool wants_gate = false;                   // a readiness gate
+  std::string hash{};                        // of what was asked for
   // What is given as asked for, and is hardly what was meant: a sentence each.
   std::vector<std::string> doubts{};
-
-  std::vector<claims::SlotRequest> slots() const;
 };
 
 // Whether a Pod, or a template of one, asks for ports of a pool.

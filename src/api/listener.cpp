@@ -109,9 +109,9 @@ model::PortRange ports_of(const ListenerSpec& spec) {
 }
 
 std::string pool_listener_name(const model::LoadBalancerRef& load_balancer,
-                               model::Protocol protocol, const model::PortRange& ports) {
+                               model::Transport protocol, const model::PortRange& ports) {
   std::string name = fmt::format("{}-{}-{}", model::listener_base_name(load_balancer),
-                                 protocol == model::Protocol::tcp ? "tcp" : "udp", ports.first);
+                                 protocol == model::Transport::tcp ? "tcp" : "udp", ports.first);
   if (ports.size() > 1) name += fmt::format("-{}", ports.last);
   return name;
 }

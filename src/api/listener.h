@@ -97,6 +97,6 @@ model::PortRange ports_of(const ListenerSpec& spec);
 
 // The name of a pool's Listener: load balancer, protocol and port; a segment's last port too.
 std::string pool_listener_name(const model::LoadBalancerRef& load_balancer,
-                               model::Protocol protocol, const model::PortRange& ports);
+                               model::Transport protocol, const model::PortRange& ports);
 
 }  // namespace berth::api

@@ -57,10 +57,10 @@ Result<> read_pool(std::string_view word, std::string_view pod_namespace, PortRe
   return {};
 }
 
-Result<std::vector<model::Protocol>> read_protocols(std::string_view word) {
+Result<std::vector<model::Transport>> read_protocols(std::string_view word) {
   if (word == kTlsProtocol) return fail(Code::invalid, "protocol '{}': {}", word, kNoTls);
-  if (word == "TCP_UDP") return std::vector{model::Protocol::tcp, model::Protocol::udp};
-  const Result<model::Protocol> one = model::parse_protocol(word);
+  if (word == "TCP_UDP") return std::vector{model::Transport::tcp, model::Transport::udp};
+  const Result<model::Transport> one = model::parse_transport(word);
   if (!one) return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, TCP_UDP", word);
   return std::vector{*one};
 }
@@ -104,7 +104,7 @@ Result<PortRequest> parse_line(std::string_view line, std::string_view pod_names
   if (Result<> pool = read_pool(words[0], pod_namespace, request); !pool)
     return bad_line(line, pool.error().message);
   if (words.size() == 3) {
-    Result<std::vector<model::Protocol>> protocols = read_protocols(words[1]);
+    Result<std::vector<model::Transport>> protocols = read_protocols(words[1]);
     if (!protocols) return bad_line(line, protocols.error().message);
     request.protocols = std::move(*protocols);
   }
@@ -119,9 +119,9 @@ Failure bad_bindings(std::string_view why) {
 }
 
 Result<> check_binding(const PortBindingItem& item) {
-  if (const auto protocol = model::parse_protocol(item.protocol); !protocol)
+  if (const auto protocol = model::parse_transport(item.protocol); !protocol)
     return fail(protocol.error());
-  const auto is_port = [](std::int64_t n) { return n >= 1 && n <= 65535; };
+  const auto is_port = [](std::int64_t n) { return model::port_of(n) != 0; };
   if (!is_port(item.start_port)) return fail(Code::invalid, "startPort {}", item.start_port);
   if (!is_port(item.rs_start_port))
     return fail(Code::invalid, "rsStartPort {}", item.rs_start_port);
@@ -149,6 +149,22 @@ Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation
   }
   if (requests.empty()) return bad_line(annotation, "asks for no port");
   return requests;
+}
+
+PortBindingItem told_of(const kube::ObjectKey& pool, const PortPoolItemStatus& item,
+                        model::Transport transport, model::PortRange ports,
+                        model::PodPort pod_port) {
+  return {.pool_name = pool.name,
+          .pool_namespace = pool.ns,
+          .load_balancer_ids = item.load_balancer_ids,
+          .pool_item_load_balancers = item.pool_item_load_balancers,
+          .pool_item_name = item.item_name,
+          .protocol = std::string(model::to_string(transport)),
+          .start_port = ports.first,
+          .end_port = ports.size() > 1 ? ports.last : 0,
+          .rs_start_port = pod_port.port,
+          .host_port = pod_port.on_host,
+          .external = item.external};
 }
 
 std::string encode_pool_bindings(const std::vector<PortBindingItem>& bindings) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/port_binding.h"
+#include "api/port_pool.h"
 #include "base/result.h"
 #include "kube/client/resource.h"
 #include "model/port.h"
@@ -43,9 +44,9 @@ inline constexpr std::string_view kPortsNotReadyMessage = "port are not bound to
 // One line of the ports annotation: `POOL PORT` or `POOL PROTOCOL PORT`.
 struct PortRequest {
   kube::ObjectKey pool{};
-  std::string item{};                        // empty: any
-  std::vector<model::Protocol> protocols{};  // TCP before UDP; empty: those of the container port
-  std::string port_name{};                   // of a container port; empty: by number
+  std::string item{};                         // empty: any
+  std::vector<model::Transport> protocols{};  // TCP before UDP; empty: those of the container port
+  std::string port_name{};                    // of a container port; empty: by number
   model::Port port = 0;
   bool host_port = false;
 };
@@ -60,6 +61,11 @@ inline constexpr std::size_t kMaxPortRequests = 64;
 // what is allowed.
 Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation,
                                                      std::string_view pod_namespace);
+
+// What a Pod is told of a slot that it has in an item of a pool.
+PortBindingItem told_of(const kube::ObjectKey& pool, const PortPoolItemStatus& item,
+                        model::Transport transport, model::PortRange ports,
+                        model::PodPort pod_port);
 
 // The annotation's text: JSON with the fields in the order in which users' programs have always
 // seen them.

@@ -5,7 +5,7 @@
 namespace berth::api {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 
 PortRequest request(std::string_view line) {
   auto parsed = parse_port_requests(line, "games");
@@ -19,7 +19,7 @@ TEST(PortRequests, LinesAndSemicolons) {
   ASSERT_EQ(lines->size(), 2u);
   EXPECT_EQ((*lines)[0].pool, (kube::ObjectKey{"games", "rooms"}));
   EXPECT_EQ((*lines)[1].pool, (kube::ObjectKey{"shared", "pool2"}));
-  EXPECT_EQ((*lines)[1].protocols, std::vector{Protocol::udp});
+  EXPECT_EQ((*lines)[1].protocols, std::vector{Transport::udp});
   EXPECT_EQ((*lines)[1].port, 9000);
   EXPECT_EQ(parse_port_requests("rooms TCP 1;rooms TCP 2;", "games").value().size(), 2u);
 }
@@ -33,7 +33,7 @@ TEST(PortRequests, EveryFormOfALine) {
   const PortRequest pinned = request("rooms/item1.shared TCP_UDP game/HostPort");
   EXPECT_EQ(pinned.pool, (kube::ObjectKey{"shared", "rooms"}));
   EXPECT_EQ(pinned.item, "item1");
-  EXPECT_EQ(pinned.protocols, (std::vector{Protocol::tcp, Protocol::udp}));
+  EXPECT_EQ(pinned.protocols, (std::vector{Transport::tcp, Transport::udp}));
   EXPECT_EQ(pinned.port_name, "game");
   EXPECT_TRUE(pinned.host_port);
 

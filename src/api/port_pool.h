@@ -87,7 +87,7 @@ void normalise(PortPoolSpec& spec);
 // The ports of an item, a remainder that is shorter than a segment included; its protocols, both
 // when none are named.
 model::PortRange ports_of(const PortPoolItem& item);
-Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item);
+Result<std::vector<model::Transport>> protocols_of(const PortPoolItem& item);
 // How many slots an item has, and the ports of one. A remainder is not used.
 std::int64_t slot_count(const PortPoolItem& item);
 model::PortRange slot_ports(const PortPoolItem& item, std::int64_t slot);

@@ -34,7 +34,7 @@ Failure refuse(const PortPool& pool, const Breach& breach) {
 struct ReadItem {
   const PortPoolItem* item = nullptr;
   std::vector<LoadBalancerRef> load_balancers{};
-  std::vector<model::Protocol> protocols{};
+  std::vector<model::Transport> protocols{};
 };
 
 // Listeners say in a label whose they are, and a label has so much room.
@@ -116,7 +116,7 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
   const PortPoolItem& item = *read.item;
   if (auto breach = check_ids(item, path)) return breach;
   if (auto breach = check_range(item, path)) return breach;
-  Result<std::vector<model::Protocol>> protocols = protocols_of(item);
+  Result<std::vector<model::Transport>> protocols = protocols_of(item);
   if (!protocols) return Breach{path + ".protocol", protocols.error().message};
   read.protocols = std::move(*protocols);
   for (std::size_t i = 0; i < item.load_balancer_ids.size(); ++i) {
@@ -186,7 +186,7 @@ std::optional<Breach> check_growth(const PortPoolItem& before, const PortPoolIte
   }
   const auto had = protocols_of(before);
   const auto has = protocols_of(after);
-  for (const model::Protocol protocol : had ? *had : std::vector<model::Protocol>{}) {
+  for (const model::Transport protocol : had ? *had : std::vector<model::Transport>{}) {
     if (!has || std::ranges::find(*has, protocol) != has->end()) continue;
     return Breach{
         path + ".protocol",
@@ -203,15 +203,15 @@ model::PortRange ports_of(const PortPoolItem& item) {
   return {static_cast<model::Port>(item.start_port), static_cast<model::Port>(item.end_port - 1)};
 }
 
-Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item) {
+Result<std::vector<model::Transport>> protocols_of(const PortPoolItem& item) {
   if (trimmed(item.protocol).empty())
-    return std::vector{model::Protocol::tcp, model::Protocol::udp};
-  std::set<model::Protocol> found;
+    return std::vector{model::Transport::tcp, model::Transport::udp};
+  std::set<model::Transport> found;
   std::string_view rest = item.protocol;
   while (true) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = trimmed(rest.substr(0, comma));
-    Result<model::Protocol> protocol = model::parse_protocol(word);
+    Result<model::Transport> protocol = model::parse_transport(word);
     if (word == kTlsProtocol) return fail(Code::invalid, "'{}': {}", item.protocol, kNoTls);
     if (!protocol && word == "TCP_UDP")
       return fail(Code::invalid, "'{}': for both protocols write TCP,UDP, or leave it out", word);

@@ -310,13 +310,13 @@ TEST(Listener, StaysSmallInMemory) {
 
 TEST(Listener, NamesAreThoseOfUpstreamMadeValid) {
   using model::Provider;
-  EXPECT_EQ(pool_listener_name({Provider::tencent, "ap-nanjing", "lb-00001"}, model::Protocol::tcp,
+  EXPECT_EQ(pool_listener_name({Provider::tencent, "ap-nanjing", "lb-00001"}, model::Transport::tcp,
                                {31000, 31000}),
             "lb-00001-tcp-31000");
-  EXPECT_EQ(
-      pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Protocol::udp, {31000, 31004}),
-      "lb-00001-udp-31000-31004");
-  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Protocol::udp, {1, 1}),
+  EXPECT_EQ(pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Transport::udp,
+                               {31000, 31004}),
+            "lb-00001-udp-31000-31004");
+  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Transport::udp, {1, 1}),
             "demo-udp-1");
 }
 

@@ -49,6 +49,7 @@ Result<std::vector<TakenSlot>> Claimer::claim_all(const Context& context,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     ledger::Claim own = claim;
     own.entry = static_cast<int>(i);
+    own.pod_port = requests[i].pod_port;
     Result<TakenSlot> slot = claim_one(context, requests[i], own);
     if (!slot) {
       give_back(context, taken);

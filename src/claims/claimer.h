@@ -124,6 +124,7 @@ class Claimer {
 
   // Replaces the claims of all these locks, or of none.
   Result<std::vector<TakenSlot>> replace_claims(const Context& context,
+                                                const std::vector<SlotRequest>& requests,
                                                 const std::vector<Locks>& by_entry,
                                                 const ledger::Claim& claim, ledger::Event event);
   Result<std::vector<TakenSlot>> reuse_oldest(const Context& context,

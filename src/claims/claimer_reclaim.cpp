@@ -106,7 +106,7 @@ Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
     if (mine.empty()) return std::vector<TakenSlot>{};
     if (Result<> gone = refuse_while_pod_lives(context, mine); !gone) return pass(gone);
     Result<std::vector<TakenSlot>> taken =
-        replace_claims(context, mine, claim, ledger::Event::pod_returns);
+        replace_claims(context, requests, mine, claim, ledger::Event::pod_returns);
     const bool lost = !taken && taken.error().code == Code::conflict;
     if (!lost || i == kMaxRaces || context.expired()) return taken;
   }
@@ -135,6 +135,7 @@ Result<> Claimer::refuse_while_pod_lives(const Context& context,
 }
 
 Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,
+                                                       const std::vector<SlotRequest>& requests,
                                                        const std::vector<Locks>& by_entry,
                                                        const ledger::Claim& claim,
                                                        ledger::Event event) {
@@ -147,6 +148,7 @@ Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,
       const auto before = claim_of(*lock);
       ledger::Claim after = claim;
       after.entry = static_cast<int>(i);
+      after.pod_port = requests[i].pod_port;
       if (event == ledger::Event::pod_returns) after = taken_back(*before, after, now);
       const std::string text = ledger::encode(after);
       const Result<Value> written =
@@ -197,7 +199,7 @@ Result<std::vector<TakenSlot>> Claimer::reuse_oldest(const Context& context,
   if (!in_use) return pass(in_use);
   if (*in_use) return std::vector<TakenSlot>{};
   Result<std::vector<TakenSlot>> reused =
-      replace_claims(context, oldest, claim, ledger::Event::reused);
+      replace_claims(context, requests, oldest, claim, ledger::Event::reused);
   if (!reused && reused.error().code == Code::conflict) return std::vector<TakenSlot>{};
   return reused;
 }

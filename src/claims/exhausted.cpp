@@ -6,9 +6,9 @@
 namespace berth::claims {
 namespace {
 
-std::string names_of(const std::vector<model::Protocol>& protocols) {
+std::string names_of(const std::vector<model::Transport>& protocols) {
   std::string text;
-  for (const model::Protocol protocol : protocols)
+  for (const model::Transport protocol : protocols)
     text += fmt::format("{}{}", text.empty() ? "" : "_", model::to_string(protocol));
   return text;
 }
@@ -37,7 +37,7 @@ std::string list_items(const api::PortPool& pool) {
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     std::string protocols;
     if (const auto found = api::protocols_of(item)) {
-      for (const model::Protocol protocol : *found)
+      for (const model::Transport protocol : *found)
         protocols += fmt::format("{}{}", protocols.empty() ? "" : ", ", model::to_string(protocol));
     }
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", item.item_name, protocols);
@@ -45,9 +45,9 @@ std::string list_items(const api::PortPool& pool) {
   return text;
 }
 
-bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Protocol>& wanted) {
+bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Transport>& wanted) {
   const auto found = api::protocols_of(item);
-  return found && std::ranges::all_of(wanted, [&](model::Protocol protocol) {
+  return found && std::ranges::all_of(wanted, [&](model::Transport protocol) {
            return std::ranges::find(*found, protocol) != found->end();
          });
 }

@@ -29,7 +29,7 @@ api::Grant to_api(const ledger::Grant& grant) {
 }
 
 ledger::Grant from_api(const api::Grant& grant) {
-  return {.protocol = model::parse_protocol(grant.protocol).value_or(model::Protocol::tcp),
+  return {.protocol = model::parse_transport(grant.protocol).value_or(model::Transport::tcp),
           .ports = {static_cast<model::Port>(grant.start_port),
                     static_cast<model::Port>(grant.end_port)},
           .owner = {grant.owner_kind, grant.owner_namespace, grant.owner_name, grant.owner_uid},

@@ -55,7 +55,7 @@ std::vector<Group> matches(const std::vector<SlotRequest>& requests,
     bool complete = true;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       std::ranges::sort(group.by_entry[i], {}, [](const ListenerPtr& lock) {
-        return protocol_of(*lock).value_or(model::Protocol::tcp);
+        return protocol_of(*lock).value_or(model::Transport::tcp);
       });
       complete = complete && is_complete(requests[i], group.by_entry[i]);
     }

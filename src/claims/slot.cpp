@@ -102,16 +102,16 @@ std::string_view item_of(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, kItemAnnotation);
 }
 
-std::optional<model::Protocol> protocol_of(const api::Listener& listener) {
-  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
+std::optional<model::Transport> protocol_of(const api::Listener& listener) {
+  const Result<model::Transport> protocol = model::parse_transport(listener.spec.protocol);
   return protocol ? std::optional(*protocol) : std::nullopt;
 }
 
-std::optional<model::Protocol> transport_of(const api::Listener& listener) {
+std::optional<model::Transport> transport_of(const api::Listener& listener) {
   const std::string& text = listener.spec.protocol;
   for (const std::string_view over_tcp : {"HTTP", "HTTPS", "TCP_SSL", "TLS"})
-    if (text == over_tcp) return model::Protocol::tcp;
-  return text == "QUIC" ? model::Protocol::udp : protocol_of(listener);
+    if (text == over_tcp) return model::Transport::tcp;
+  return text == "QUIC" ? model::Transport::udp : protocol_of(listener);
 }
 
 std::optional<model::LoadBalancerRef> load_balancer_of(

@@ -55,9 +55,9 @@ bool belongs_to_pool(const api::Listener& listener);
 // The pool that its labels name, whoever made it.
 kube::ObjectKey pool_of(const api::Listener& listener);
 std::string_view item_of(const api::Listener& listener);
-std::optional<model::Protocol> protocol_of(const api::Listener& listener);
+std::optional<model::Transport> protocol_of(const api::Listener& listener);
 // What its ports are ports of, also for protocols that only others serve: HTTPS takes TCP.
-std::optional<model::Protocol> transport_of(const api::Listener& listener);
+std::optional<model::Transport> transport_of(const api::Listener& listener);
 // What is stored on it; the text of its spec where nothing is. Nothing when neither can be read.
 std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& listener,
                                                        const model::LoadBalancerDefaults& defaults);

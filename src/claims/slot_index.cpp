@@ -21,7 +21,7 @@ ledger::ItemShape shape_of(const api::PortPoolItem& item, std::size_t load_balan
           .segment = static_cast<std::uint32_t>(std::max<std::int64_t>(item.segment_length, 1)),
           .slots = static_cast<std::uint32_t>(api::slot_count(item)),
           .load_balancers = static_cast<std::uint32_t>(load_balancers),
-          .protocols = api::protocols_of(item).value_or(std::vector<model::Protocol>{})};
+          .protocols = api::protocols_of(item).value_or(std::vector<model::Transport>{})};
 }
 
 }  // namespace
@@ -110,7 +110,7 @@ void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) co
 std::uint32_t SlotIndex::free_slots(const Pool& pool) {
   std::uint32_t free = 0;
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i)
-    for (const model::Protocol protocol : pool.slots->items()[i].protocols)
+    for (const model::Transport protocol : pool.slots->items()[i].protocols)
       free += pool.slots->usage(i, protocol).free;
   return free;
 }
@@ -119,7 +119,7 @@ SlotChoice SlotIndex::choice_at(const Pool& pool, const SlotRequest& request,
                                 const ledger::SlotPlace& place) {
   const ledger::ItemShape& item = pool.slots->items()[place.item];
   SlotChoice choice{.item = item.name, .ports = item.ports_of(place.slot)};
-  for (const model::Protocol protocol : request.protocols) {
+  for (const model::Transport protocol : request.protocols) {
     choice.locks.push_back(
         {request.pool.ns,
          api::pool_listener_name(pool.load_balancers[place.item].first, protocol, choice.ports)});
@@ -144,7 +144,7 @@ std::optional<SlotChoice> SlotIndex::reserve(const SlotRequest& request, std::ui
   Pool& pool = *it->second;
   const auto place = pool.slots->choose(request.item, request.protocols, start);
   if (!place) return std::nullopt;
-  for (const model::Protocol protocol : request.protocols)
+  for (const model::Transport protocol : request.protocols)
     pool.slots->set_taken({place->item, protocol, place->slot}, true);
   SlotChoice choice = choice_at(pool, request, *place);
   pool.reserved.insert(choice.locks.begin(), choice.locks.end());
@@ -186,7 +186,7 @@ void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,
                           std::vector<ItemUsage>& out) {
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i) {
     const ledger::ItemShape& item = pool.slots->items()[i];
-    for (const model::Protocol protocol : item.protocols)
+    for (const model::Transport protocol : item.protocols)
       out.push_back({key, item.name, protocol, pool.slots->usage(i, protocol)});
   }
 }

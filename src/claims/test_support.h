@@ -85,7 +85,7 @@ inline api::Listener applied(api::Listener listener) {
 struct Place {
   std::string item = "item1";
   std::string lb = "demo";  // of the edge
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{30000, 30000};
 };
 

@@ -44,14 +44,14 @@ class DataPlane::Worker {
 
   void open(const ListenerPtr& listener, std::vector<BoundSocket> sockets) {
     for (BoundSocket& socket : sockets) {
-      if (listener->protocol() == model::Protocol::tcp)
+      if (listener->protocol() == model::Transport::tcp)
         tcp_.open(listener, std::move(socket.fd), socket.nth);
       else
         udp_.open(listener, std::move(socket.fd), socket.nth);
     }
   }
   void close(const Listener& listener) {
-    if (listener.protocol() == model::Protocol::tcp)
+    if (listener.protocol() == model::Transport::tcp)
       tcp_.close(listener);
     else
       udp_.close(listener);

@@ -9,7 +9,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 class DeafSocketTest : public ::testing::Test {
@@ -23,7 +23,7 @@ class DeafSocketTest : public ::testing::Test {
         udp_(*loop_, budget_, quota_, seats_, {.shed_elsewhere = [](const Crowded&) {}}) {}
   ~DeafSocketTest() override { loop_->stop(); }
 
-  ListenerPtr listener_of(Protocol protocol) {
+  ListenerPtr listener_of(Transport protocol) {
     auto listener = std::make_shared<Listener>(Listener::Options{.protocol = protocol});
     (void)listener->set_targets({{room_}});
     return listener;
@@ -38,7 +38,7 @@ class DeafSocketTest : public ::testing::Test {
   }
   // Opened with a file that cannot be watched, which then becomes the socket.
   template <class Proxy>
-  void open_deaf(Proxy& proxy, Protocol protocol, const Fd& socket) {
+  void open_deaf(Proxy& proxy, Transport protocol, const Fd& socket) {
     Fd file(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     const int number = file.get();
     const auto shared = std::make_shared<Fd>(std::move(file));
@@ -60,14 +60,14 @@ class DeafSocketTest : public ::testing::Test {
 TEST_F(DeafSocketTest, ATcpClientIsAcceptedThen) {
   const model::Target at = edge_.room_at();
   const Fd socket = listen_tcp(at).value();
-  open_deaf(tcp_, Protocol::tcp, socket);
+  open_deaf(tcp_, Transport::tcp, socket);
   EXPECT_EQ(Client::tcp(at).read(1), "a");
 }
 
 TEST_F(DeafSocketTest, AUdpClientIsHeardThen) {
   const model::Target at = edge_.room_at();
   const Fd socket = bind_udp(at).value();
-  open_deaf(udp_, Protocol::udp, socket);
+  open_deaf(udp_, Transport::udp, socket);
   Client player = Client::udp(at);
   EXPECT_EQ(player.ask("x"), "x");
 }

@@ -5,12 +5,12 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 TEST(Drain, NobodyNewComesInAndThoseWhoAreThereMayFinish) {
   Edge edge;
-  const auto door = edge.open_door(Protocol::tcp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::tcp, {{edge.open_room()}});
   Client player = Client::tcp(door.at);
   ASSERT_EQ(player.ask("ahoy"), "ahoy");
 
@@ -24,7 +24,7 @@ TEST(Drain, NobodyNewComesInAndThoseWhoAreThereMayFinish) {
 
 TEST(Drain, PortsOfUdpAreFreeForAnother) {
   Edge edge;
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   ASSERT_EQ(Client::udp(door.at).ask("ahoy"), "ahoy");
   EXPECT_EQ(edge.driver->drain(edge.context), 0u);
   EXPECT_TRUE(bind_udp(door.at));

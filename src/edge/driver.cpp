@@ -18,7 +18,7 @@ std::size_t default_threads() {
 // as long as they go on.
 bool needs_sockets(const model::ListenerSpec& spec,
                    const std::vector<model::WeightedTarget>& targets) {
-  if (spec.protocol == model::Protocol::udp) return !targets.empty();
+  if (spec.protocol == model::Transport::udp) return !targets.empty();
   return std::ranges::any_of(targets, [](const auto& target) { return target.weight > 0; });
 }
 
@@ -301,7 +301,7 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
     for (std::uint32_t nth = 0; nth < spec.ports.size(); ++nth) {
       const auto port = static_cast<model::Port>(spec.ports.first + nth);
       const SocketAddress at = vip.with_port(low_ports_.opened_at(port));
-      Result<Fd> fd = spec.protocol == model::Protocol::tcp ? listen_tcp(at) : bind_udp(at);
+      Result<Fd> fd = spec.protocol == model::Transport::tcp ? listen_tcp(at) : bind_udp(at);
       if (!fd) {
         budget.give_back_listening(needed);
         return pass(fd);

@@ -63,7 +63,7 @@ struct ListenerSnapshot : Tally {
   model::LoadBalancerRef lb{};
   std::string id{};
   std::string name{};
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{};
   bool open = false;
   std::vector<TargetSnapshot> targets{};

@@ -35,7 +35,7 @@ std::optional<std::string> EdgeDriver::why_refused(const model::ListenerSpec& sp
     if (const ListenerRecord* own = table_.at(ip, spec.protocol, ports))
       return fmt::format("listener '{}' of load balancer {} itself", own->spec.name,
                          model::to_string(own->lb));
-    if (spec.protocol != model::Protocol::tcp) continue;
+    if (spec.protocol != model::Transport::tcp) continue;
     for (const Endpoint& endpoint : own_endpoints_)
       if (meets(endpoint, ip, ports, is_address_of_machine)) return endpoint.what;
   }

@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -16,7 +16,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 model::ListenerSpec spec_of(const char* name, model::PortRange ports,
-                            Protocol protocol = Protocol::tcp) {
+                            Transport protocol = Transport::tcp) {
   return {.protocol = protocol, .ports = ports, .name = name};
 }
 
@@ -67,7 +67,7 @@ TEST_F(EdgeDriverTest, CreatingAgainUnderTheSameNameGivesTheSameListener) {
 // listener never names another.
 TEST_F(EdgeDriverTest, AListenerHasItsIdAgainAfterARestart) {
   const std::string id = create(spec_of("room", {30'000, 30'000})).value();
-  const std::string udp = create(spec_of("room", {30'000, 30'000}, Protocol::udp)).value();
+  const std::string udp = create(spec_of("room", {30'000, 30'000}, Transport::udp)).value();
   EXPECT_NE(udp, id);
   ASSERT_TRUE(remove(id));
   const std::string heir = create(spec_of("heir", {30'000, 30'000})).value();
@@ -91,7 +91,7 @@ TEST_F(EdgeDriverTest, ATakenPortIsSaidToBeTakenAndByWhom) {
   }
   EXPECT_TRUE(create(spec_of("after", {30'010, 30'010})));
   EXPECT_TRUE(create(spec_of("before", {29'999, 29'999})));
-  EXPECT_TRUE(create(spec_of("other", {30'000, 30'000}, Protocol::udp))) << "UDP is apart";
+  EXPECT_TRUE(create(spec_of("other", {30'000, 30'000}, Transport::udp))) << "UDP is apart";
 }
 
 TEST_F(EdgeDriverTest, ABatchMaySucceedInPart) {
@@ -178,11 +178,11 @@ TEST_F(EdgeDriverTest, AttributesAreReplaced) {
 
 TEST_F(EdgeDriverTest, AListenerIsOpenOnlyWhileSomebodyCanBeReached) {
   const auto room = edge_.open_room();
-  for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
+  for (const Transport protocol : {Transport::tcp, Transport::udp}) {
     const auto door = edge_.open_door(protocol, {});
     const auto ask = [&] {
-      return protocol == Protocol::tcp ? ask_over_tcp(door.at, "ahoy", kTimeoutMs)
-                                       : ask_over_udp(door.at, "ahoy", kTimeoutMs);
+      return protocol == Transport::tcp ? ask_over_tcp(door.at, "ahoy", kTimeoutMs)
+                                        : ask_over_udp(door.at, "ahoy", kTimeoutMs);
     };
     EXPECT_FALSE(ask());
     EXPECT_FALSE(edge_.seen(door.id).open);
@@ -200,7 +200,7 @@ TEST_F(EdgeDriverTest, AListenerIsOpenOnlyWhileSomebodyCanBeReached) {
 }
 
 TEST_F(EdgeDriverTest, APortOfAnotherProcessIsSaidToBeTaken) {
-  const auto door = edge_.open_door(Protocol::tcp, {});
+  const auto door = edge_.open_door(Transport::tcp, {});
   const auto squatter = EchoServer::start(door.at).value();
   const auto changed = edge_.change({.listener_id = door.id, .add = {{edge_.room_at()}}});
   ASSERT_FALSE(changed);
@@ -215,7 +215,7 @@ TEST_F(EdgeDriverTest, LowPortsAreOpenedAtTheOffsetThatDescribeShows) {
   EXPECT_EQ(info.low_port_limit, 30'000u);
   EXPECT_EQ(info.low_port_offset, 10'000u);
   const auto room = low.open_room();
-  const auto door = low.open_door(Protocol::tcp, {{room}});
+  const auto door = low.open_door(Transport::tcp, {{room}});
   ASSERT_LT(door.at.port, 30'000);
   const auto offset = static_cast<model::Port>(door.at.port + 10'000);
   EXPECT_EQ(ask_over_tcp({door.at.ip, offset}, "ahoy", kTimeoutMs).value(), "ahoy");
@@ -237,7 +237,7 @@ TEST_F(EdgeDriverTest, TheQuotaOfALoadBalancerIsKept) {
 TEST_F(EdgeDriverTest, AListenerWithoutFileDescriptorsIsToldSo) {
   Edge small({.threads = 1, .fd_budget = 10});
   const auto room = small.open_room();
-  const auto door = small.open_door(Protocol::tcp, {}, {}, 11);
+  const auto door = small.open_door(Transport::tcp, {}, {}, 11);
   const auto changed = small.change({.listener_id = door.id, .add = {{room}}});
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, Code::exhausted);
@@ -261,7 +261,7 @@ TEST_F(EdgeDriverTest, TheAddressOfEverythingIsRefused) {
 
 TEST_F(EdgeDriverTest, OneListenerMayBeChangedByMany) {
   const auto room = edge_.open_room();
-  const auto door = edge_.open_door(Protocol::tcp, {});
+  const auto door = edge_.open_door(Transport::tcp, {});
   std::atomic<int> failures{0};
   {
     std::vector<std::jthread> writers;

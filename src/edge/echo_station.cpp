@@ -171,7 +171,7 @@ class EchoStation::Impl {
       : budget_(max_sockets), loop_(std::move(loop)) {}
 
   Result<std::unique_ptr<Place>> open(Options options) {
-    const bool tcp = options.protocol == model::Protocol::tcp;
+    const bool tcp = options.protocol == model::Transport::tcp;
     if (!budget_.take()) {
       return fail(Code::exhausted, "all {} sockets of echo servers are in use", budget_.most());
     }

@@ -20,7 +20,7 @@ inline constexpr std::size_t kMaxEchoSockets = 8000;
 class EchoStation {
  public:
   struct Options {
-    model::Protocol protocol = model::Protocol::tcp;
+    model::Transport protocol = model::Transport::tcp;
     model::Target at{};
     std::string greeting{};  // each connection begins with it; datagrams are only sent back
     // A connection was opened, or a peer sent its first datagram.

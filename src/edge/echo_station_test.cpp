@@ -24,7 +24,7 @@ TEST_F(EchoStationTest, ManyPortsOfBothProtocolsAnswer) {
     const std::string hello = std::to_string(i) + "\n";
     places.push_back(station->open({.at = at.back(), .greeting = hello}).value());
     // The same number for UDP: ports of the two protocols are apart.
-    places.push_back(station->open({.protocol = model::Protocol::udp, .at = at.back()}).value());
+    places.push_back(station->open({.protocol = model::Transport::udp, .at = at.back()}).value());
   }
   for (std::size_t i = 0; i < at.size(); ++i) {
     EXPECT_EQ(ask_over_tcp(at[i], "ahoy", kTimeoutMs).value(), std::to_string(i) + "\nahoy");
@@ -53,7 +53,7 @@ TEST_F(EchoStationTest, ItTellsWhoTalks) {
     peers.push_back(peer);
   };
   auto tcp = station->open({.at = at, .on_talk = heard}).value();
-  auto udp = station->open({.protocol = model::Protocol::udp, .at = at, .on_talk = heard}).value();
+  auto udp = station->open({.protocol = model::Transport::udp, .at = at, .on_talk = heard}).value();
   ASSERT_TRUE(ask_over_tcp(at, "x", kTimeoutMs));
   ASSERT_TRUE(ask_over_udp(at, "x", kTimeoutMs));
   tcp.reset();

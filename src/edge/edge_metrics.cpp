@@ -85,7 +85,7 @@ void EdgeMetrics::show(const TallyKey& key, const Tally& now) {
         now.bytes_in);
   count("berth_edge_bytes_total", bytes, with(labels, "direction", "out"), before.bytes_out,
         now.bytes_out);
-  if (key.protocol == model::Protocol::udp) {
+  if (key.protocol == model::Transport::udp) {
     show_datagrams(labels, before, now);
   } else {
     count("berth_edge_connect_failures_total",

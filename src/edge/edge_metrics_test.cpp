@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 class EdgeMetricsTest : public ::testing::Test {
@@ -18,7 +18,7 @@ class EdgeMetricsTest : public ::testing::Test {
     return value_of(fmt::format("{}{{lb=\"{}\",{}}} ", name, to_string(edge_.lb), protocol));
   }
   double value_of(const std::string& series) { return value_in(registry_, series); }
-  double refused(Protocol protocol, const char* reason) {
+  double refused(Transport protocol, const char* reason) {
     return value_of("berth_edge_refused_total", fmt::format(R"(protocol="{}",reason="{}")",
                                                             model::to_string(protocol), reason));
   }
@@ -38,14 +38,14 @@ class EdgeMetricsTest : public ::testing::Test {
 
 TEST_F(EdgeMetricsTest, TcpIsCountedForAllPortsOfALoadBalancer) {
   const auto dead = edge_.room_at(), room = edge_.open_room();  // in the order of their turns
-  const auto first = edge_.open_door(Protocol::tcp, {{room}});
-  const auto second = edge_.open_door(Protocol::tcp, {{dead}, {room}});
+  const auto first = edge_.open_door(Transport::tcp, {{room}});
+  const auto second = edge_.open_door(Transport::tcp, {{dead}, {room}});
   ASSERT_EQ(ask_over_tcp(first.at, "ahoy", kTimeoutMs).value(), "ahoy");
   ASSERT_EQ(ask_over_tcp(second.at, "hello", kTimeoutMs).value(), "hello");
   EXPECT_EQ(value_of("berth_edge_connections_total", R"(protocol="TCP")"), 2);
   EXPECT_EQ(value_of("berth_edge_connect_failures_total", R"(protocol="TCP")"), 1);
   for (const char* reason : {"target", "files", "listener", "client"})
-    EXPECT_EQ(refused(Protocol::tcp, reason), 0) << reason;
+    EXPECT_EQ(refused(Transport::tcp, reason), 0) << reason;
   const std::string lb = to_string(edge_.lb);
   for (const char* way : {"in", "out"}) {
     EXPECT_EQ(value_of(fmt::format(
@@ -60,7 +60,7 @@ TEST_F(EdgeMetricsTest, TcpIsCountedForAllPortsOfALoadBalancer) {
 }
 
 TEST_F(EdgeMetricsTest, UdpIsCountedInDatagramsToo) {
-  const auto door = edge_.open_door(Protocol::udp, {{edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::udp, {{edge_.open_room()}});
   Client player = Client::udp(door.at);
   for (int i = 0; i < 3; ++i) ASSERT_EQ(player.ask("ahoy"), "ahoy");
   const std::string lb = to_string(edge_.lb);
@@ -78,7 +78,7 @@ TEST_F(EdgeMetricsTest, UdpIsCountedInDatagramsToo) {
 TEST_F(EdgeMetricsTest, WhatAListenerCarriedIsNotForgottenWhenItGoes) {
   double before = value_of("berth_edge_connections_total", R"(protocol="TCP")");  // not there yet
   for (int i = 1; i <= 5; ++i) {
-    const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room()}});
+    const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room()}});
     Client player = Client::tcp(door.at);
     ASSERT_EQ(player.ask("ahoy"), "ahoy");
     remove(door.id);
@@ -92,9 +92,9 @@ TEST_F(EdgeMetricsTest, WhatAListenerCarriedIsNotForgottenWhenItGoes) {
 }
 
 TEST_F(EdgeMetricsTest, AClientThatWasTurnedAwayIsCounted) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.room_at()}});
   (void)ask_over_tcp(door.at, "ahoy", kTimeoutMs);
-  EXPECT_TRUE(eventually([&] { return refused(Protocol::tcp, "target") == 1; }));
+  EXPECT_TRUE(eventually([&] { return refused(Transport::tcp, "target") == 1; }));
 }
 
 TEST_F(EdgeMetricsTest, TheBoundIsNamed) {
@@ -108,13 +108,13 @@ TEST_F(EdgeMetricsTest, TheBoundIsNamed) {
   };
   const auto room = small.open_room("a");
   std::vector<Client> players;
-  for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
+  for (const Transport protocol : {Transport::tcp, Transport::udp}) {
     const auto door = small.open_door(protocol, {{room}});
     // The third of an address, then the fifth of the listener.
     for (const char* ip :
          {"127.30.0.1", "127.30.0.1", "127.30.0.1", "127.30.0.2", "127.30.0.3", "127.30.0.4"}) {
       players.push_back(Client::from(ip, protocol, door.at));
-      if (protocol == Protocol::udp)
+      if (protocol == Transport::udp)
         ASSERT_EQ(players.back().ask("x"), "x");
       else
         (void)players.back().read_some();
@@ -128,9 +128,9 @@ TEST_F(EdgeMetricsTest, TheBoundIsNamed) {
   EXPECT_EQ(value_in(registry, "berth_edge_listening_files "), 2);
   EXPECT_EQ(value_in(registry, "berth_edge_listening_files_reserved "), 6);
 
-  const auto crowded = small.open_door(Protocol::tcp, {{room}});
+  const auto crowded = small.open_door(Transport::tcp, {{room}});
   for (int n = 10; n < 16; ++n) {
-    players.push_back(Client::from(fmt::format("127.30.0.{}", n), Protocol::tcp, crowded.at));
+    players.push_back(Client::from(fmt::format("127.30.0.{}", n), Transport::tcp, crowded.at));
     (void)players.back().read_some();
   }
   EXPECT_GE(told("berth_edge_refused_total", "TCP", "files"), 1);

@@ -12,7 +12,7 @@ namespace berth::edge {
 namespace {
 
 struct Rules {
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::Port port = 0;
   Duration interval{};
   Duration timeout{};
@@ -20,7 +20,7 @@ struct Rules {
   std::uint32_t unhealthy_count = 0;
 };
 
-Rules rules_of(model::Protocol protocol, const model::HealthCheck& check, Duration second) {
+Rules rules_of(model::Transport protocol, const model::HealthCheck& check, Duration second) {
   const auto or_default = [](std::uint32_t value, std::uint32_t otherwise) {
     return value == 0 ? otherwise : value;
   };
@@ -46,7 +46,7 @@ class Probe final : public Watcher {
   void on_time() {
     if (asking() && loop_.now() >= deadline_)
       // Silence is what a TCP target must not give, and what a UDP target may.
-      return learn(rules_.protocol == model::Protocol::udp);
+      return learn(rules_.protocol == model::Transport::udp);
   }
   bool is_due() const { return !asking() && loop_.now() >= due_; }
   Instant due() const { return due_; }
@@ -57,7 +57,7 @@ class Probe final : public Watcher {
     deadline_ = loop_.now() + rules_.timeout;
     const SocketAddress to =
         rules_.port == 0 ? backend_->address : backend_->address.with_port(rules_.port);
-    const bool tcp = rules_.protocol == model::Protocol::tcp;
+    const bool tcp = rules_.protocol == model::Transport::tcp;
     Result<Fd> fd = tcp ? connect_tcp(to) : connect_udp(to);
     if (!fd) {
       budget_.give_back();

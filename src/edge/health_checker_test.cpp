@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 constexpr model::HealthCheck kQuick{
@@ -29,7 +29,7 @@ class HealthCheckerTest : public ::testing::Test {
 
 TEST_F(HealthCheckerTest, ATargetThatDoesNotAnswerGetsNothingUntilItDoes) {
   const auto alive = edge_.open_room("a"), dead = edge_.room_at();
-  const auto door = edge_.open_door(Protocol::tcp, {{alive}, {dead}}, {.health_check = kQuick});
+  const auto door = edge_.open_door(Transport::tcp, {{alive}, {dead}}, {.health_check = kQuick});
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
   EXPECT_TRUE(is_healthy(door, alive));
   for (int i = 0; i < 10; ++i) EXPECT_EQ(ask_over_tcp(door.at, "", kTimeoutMs).value(), "a");
@@ -42,7 +42,7 @@ TEST_F(HealthCheckerTest, WhenNobodyAnswersTrafficStillGoesToAll) {
   const auto room = edge_.open_room("a"), checked = edge_.room_at();
   auto check = kQuick;
   check.port = checked.port;  // nobody listens there
-  const auto door = edge_.open_door(Protocol::tcp, {{room}}, {.health_check = check});
+  const auto door = edge_.open_door(Transport::tcp, {{room}}, {.health_check = check});
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, room); }));
   EXPECT_EQ(ask_over_tcp(door.at, "", kTimeoutMs).value(), "a");
 }
@@ -51,9 +51,9 @@ TEST_F(HealthCheckerTest, NothingIsCheckedUnlessAsked) {
   const auto alive = edge_.open_room("a"), dead = edge_.room_at();
   auto off = kQuick;
   off.enabled = false;
-  const auto door = edge_.open_door(Protocol::tcp, {{alive}, {dead}}, {.health_check = kQuick});
-  const auto unchecked = edge_.open_door(Protocol::tcp, {{alive}, {dead}});
-  const auto disabled = edge_.open_door(Protocol::tcp, {{alive}, {dead}}, {.health_check = off});
+  const auto door = edge_.open_door(Transport::tcp, {{alive}, {dead}}, {.health_check = kQuick});
+  const auto unchecked = edge_.open_door(Transport::tcp, {{alive}, {dead}});
+  const auto disabled = edge_.open_door(Transport::tcp, {{alive}, {dead}}, {.health_check = off});
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
   EXPECT_TRUE(is_healthy(unchecked, dead));
   EXPECT_TRUE(is_healthy(disabled, dead));
@@ -61,7 +61,7 @@ TEST_F(HealthCheckerTest, NothingIsCheckedUnlessAsked) {
 
 TEST_F(HealthCheckerTest, AttributesTurnChecksOnAndOff) {
   const auto alive = edge_.open_room("a"), dead = edge_.room_at();
-  const auto door = edge_.open_door(Protocol::tcp, {{alive}, {dead}});
+  const auto door = edge_.open_door(Transport::tcp, {{alive}, {dead}});
   lb::AttributeChange change{.listener_id = door.id, .attributes = {.health_check = kQuick}};
   ASSERT_TRUE(edge_.driver->change_attributes(edge_.context, edge_.lb, {&change, 1}).front());
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
@@ -74,7 +74,7 @@ TEST_F(HealthCheckerTest, AUdpPortThatIsClosedIsUnhealthyAndASilentOneIsNot) {
   const auto echo = edge_.open_room(), dead = edge_.room_at(), silent = edge_.room_at();
   const Fd mute = bind_udp(silent).value();
   const auto door =
-      edge_.open_door(Protocol::udp, {{echo}, {dead}, {silent}}, {.health_check = kQuick});
+      edge_.open_door(Transport::udp, {{echo}, {dead}, {silent}}, {.health_check = kQuick});
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
   EXPECT_TRUE(is_healthy(door, echo));
   EXPECT_TRUE(is_healthy(door, silent));
@@ -102,7 +102,7 @@ TEST_F(HealthCheckerTest, TargetsThatTakeLongDoNotKeepOthersFromBeingAsked) {
 
 TEST_F(HealthCheckerTest, ThatWeHaveNoFileDescriptorIsNoFaultOfATarget) {
   const auto alive = edge_.open_room("a");
-  const auto door = edge_.open_door(Protocol::tcp, {{alive}}, {.health_check = kQuick});
+  const auto door = edge_.open_door(Transport::tcp, {{alive}}, {.health_check = kQuick});
   const NoFiles none;
   for (int i = 0; i < 20; ++i) {  // as many intervals, ten times what it takes
     std::this_thread::sleep_for(std::chrono::milliseconds{50});
@@ -111,7 +111,7 @@ TEST_F(HealthCheckerTest, ThatWeHaveNoFileDescriptorIsNoFaultOfATarget) {
 }
 
 TEST_F(HealthCheckerTest, TargetsMayComeAndGoWhileTheyAreChecked) {
-  const auto door = edge_.open_door(Protocol::tcp, {}, {.health_check = kQuick});
+  const auto door = edge_.open_door(Transport::tcp, {}, {.health_check = kQuick});
   std::vector<model::Target> rooms;
   for (int i = 0; i < 10; ++i) rooms.push_back(i % 2 == 0 ? edge_.open_room() : edge_.room_at());
   for (int round = 0; round < 50; ++round) {

@@ -44,7 +44,7 @@ class Listener {
  public:
   struct Options {
     std::string id{};
-    model::Protocol protocol = model::Protocol::tcp;
+    model::Transport protocol = model::Transport::tcp;
     std::size_t workers = 1;
     Duration second = std::chrono::seconds{1};  // how long a second of `session_seconds` is
     // Hears what it has carried in all, when nobody uses it any more; on any thread.
@@ -54,7 +54,7 @@ class Listener {
   ~Listener();
 
   const std::string& id() const { return options_.id; }
-  model::Protocol protocol() const { return options_.protocol; }
+  model::Transport protocol() const { return options_.protocol; }
 
   void set_attributes(const model::ListenerAttributes& attributes);
   // New connections go to these from now on. Gives the backends that went: whoever carries

@@ -21,7 +21,7 @@ Result<> check_target(const model::Target& target, std::uint32_t ports) {
 }  // namespace
 
 // The ports of a place are disjoint: the first one that ends late enough decides.
-auto ListenerTable::overlapping(const IpBytes& ip, model::Protocol protocol,
+auto ListenerTable::overlapping(const IpBytes& ip, model::Transport protocol,
                                 const model::PortRange& ports) const -> Places::const_iterator {
   const auto next = places_.lower_bound({ip, protocol, ports.first});
   const bool found = next != places_.end() && next->first.ip == ip &&
@@ -29,7 +29,7 @@ auto ListenerTable::overlapping(const IpBytes& ip, model::Protocol protocol,
   return found ? next : places_.end();
 }
 
-const ListenerRecord* ListenerTable::at(const IpBytes& ip, model::Protocol protocol,
+const ListenerRecord* ListenerTable::at(const IpBytes& ip, model::Transport protocol,
                                         const model::PortRange& ports) const {
   const auto found = overlapping(ip, protocol, ports);
   return found == places_.end() ? nullptr : found->second.record;

@@ -43,7 +43,7 @@ class ListenerTable {
   std::vector<const ListenerRecord*> all() const;
   std::vector<ListenerRecord*> every();
   // One that has one of these ports, as they are opened; nothing when nobody does.
-  const ListenerRecord* at(const IpBytes& ip, model::Protocol protocol,
+  const ListenerRecord* at(const IpBytes& ip, model::Transport protocol,
                            const model::PortRange& ports) const;
   // Those with a target on one of these addresses.
   std::vector<ListenerRecord*> leading_to(const std::vector<SocketAddress>& addresses) const;
@@ -52,7 +52,7 @@ class ListenerTable {
   // Where sockets are opened; ordered so that neighbours are neighbours.
   struct Place {
     IpBytes ip{};
-    model::Protocol protocol = model::Protocol::tcp;
+    model::Transport protocol = model::Transport::tcp;
     model::Port last = 0;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
@@ -62,7 +62,7 @@ class ListenerTable {
   };
 
   using Places = std::map<Place, Holding>;
-  Places::const_iterator overlapping(const IpBytes& ip, model::Protocol protocol,
+  Places::const_iterator overlapping(const IpBytes& ip, model::Transport protocol,
                                      const model::PortRange& ports) const;
 
   const LowPorts low_ports_;

@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -108,8 +108,9 @@ class OwnPlaceTest : public ::testing::Test {
 };
 
 TEST_F(OwnPlaceTest, AListenerDoesNotLeadToAnother) {
-  const auto room = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}}),
-             closed = edge_.open_door(Protocol::tcp, {}), door = edge_.open_door(Protocol::tcp, {});
+  const auto room = edge_.open_door(Transport::tcp, {{edge_.open_room("a")}}),
+             closed = edge_.open_door(Transport::tcp, {}),
+             door = edge_.open_door(Transport::tcp, {});
   for (const auto& other : {room, closed, door}) {
     const auto changed = edge_.change({.listener_id = door.id, .add = {{other.at}}});
     ASSERT_FALSE(changed) << "a loop";
@@ -118,13 +119,13 @@ TEST_F(OwnPlaceTest, AListenerDoesNotLeadToAnother) {
     EXPECT_THAT(changed.error().to_string(), HasSubstr("listener"));
   }
   EXPECT_TRUE(
-      edge_.change({.listener_id = edge_.open_door(Protocol::udp, {}).id, .add = {{room.at}}}))
+      edge_.change({.listener_id = edge_.open_door(Transport::udp, {}).id, .add = {{room.at}}}))
       << "another protocol is another place";
 }
 
 TEST_F(OwnPlaceTest, NorWithOneOfItsPorts) {
-  const auto room = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
-  const auto wide = edge_.open_door(Protocol::tcp, {}, {}, 5);
+  const auto room = edge_.open_door(Transport::tcp, {{edge_.open_room("a")}});
+  const auto wide = edge_.open_door(Transport::tcp, {}, {}, 5);
   const model::Target below{room.at.ip, static_cast<model::Port>(room.at.port - 4)};
   EXPECT_FALSE(edge_.change({.listener_id = wide.id, .add = {{below}}}));
   EXPECT_TRUE(edge_.change({.listener_id = wide.id, .add = {{{edge_.room_ip(), below.port}}}}))
@@ -134,7 +135,7 @@ TEST_F(OwnPlaceTest, NorWithOneOfItsPorts) {
 // A Pod on the node's network may have the address that the edge has.
 TEST_F(OwnPlaceTest, WhatBecomesAListenerLaterIsLeft) {
   const model::Target room = edge_.open_room_at({edge_.vip(), Edge::fresh_port()}, "a");
-  const auto door = edge_.open_door(Protocol::tcp, {{room}});
+  const auto door = edge_.open_door(Transport::tcp, {{room}});
   EXPECT_EQ(greeting_at(door.at), "a");
   const std::string id = edge_.create({.ports = {room.port, room.port}, .name = "late"});
   const lb::TargetChange change{.listener_id = id, .add = {{edge_.open_room("b")}}};
@@ -150,7 +151,7 @@ TEST_F(OwnPlaceTest, WhatBecomesAListenerLaterIsLeft) {
 }
 
 TEST_F(OwnPlaceTest, ServersOfTheControllerAreNoRooms) {
-  const auto door = edge_.open_door(Protocol::tcp, {});
+  const auto door = edge_.open_door(Transport::tcp, {});
   const model::Target api = edge_.open_room(), webhooks = edge_.open_room(),
                       ops{"0.0.0.0", Edge::fresh_port()};
   edge_.driver->set_own_endpoints(
@@ -172,20 +173,20 @@ TEST_F(OwnPlaceTest, ServersOfTheControllerAreNoRooms) {
 
 TEST_F(OwnPlaceTest, AServerThatComesToWhereARoomIsTakesItsPlace) {
   const model::Target room = edge_.open_room("a"), other = edge_.open_room("b");
-  const auto door = edge_.open_door(Protocol::tcp, {{room}, {other}});
+  const auto door = edge_.open_door(Transport::tcp, {{room}, {other}});
   edge_.driver->set_own_endpoints(own_endpoints({.ops = "http://" + model::to_string(room)}));
   EXPECT_EQ(spread(door.at, 10), (std::map<std::string, int>{{"b", 10}}));
   EXPECT_EQ(targets_of(door).size(), 1u);
 }
 
 TEST_F(OwnPlaceTest, AHealthCheckDoesNotAskThereEither) {
-  const auto room = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
+  const auto room = edge_.open_door(Transport::tcp, {{edge_.open_room("a")}});
   const model::Target beside = edge_.open_room_at({room.at.ip, Edge::fresh_port()});
   const model::ListenerAttributes checked{.health_check = model::HealthCheck{.port = room.at.port}};
-  const auto asked = edge_.open_door(Protocol::tcp, {}, checked);
+  const auto asked = edge_.open_door(Transport::tcp, {}, checked);
   EXPECT_EQ(edge_.change({.listener_id = asked.id, .add = {{beside}}}).error().code, Code::invalid);
 
-  const auto later = edge_.open_door(Protocol::tcp, {{beside}});
+  const auto later = edge_.open_door(Transport::tcp, {{beside}});
   const lb::AttributeChange change{.listener_id = later.id, .attributes = checked};
   const auto changed = edge_.driver->change_attributes(edge_.context, edge_.lb, {&change, 1});
   ASSERT_FALSE(changed.front());

@@ -64,7 +64,7 @@ struct Tally {
 // Load balancers have thousands of ports, which come and go: sums are kept for all of one protocol.
 struct TallyKey {
   model::LoadBalancerRef lb{};
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   friend auto operator<=>(const TallyKey&, const TallyKey&) = default;
 };
 using Tallies = std::map<TallyKey, Tally>;

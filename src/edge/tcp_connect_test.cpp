@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 using Counts = std::map<std::string, int>;
 
@@ -19,7 +19,7 @@ class TcpConnectTest : public ::testing::Test {
 };
 
 TEST_F(TcpConnectTest, WithADeadTargetOfTwoEveryClientIsServed) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.open_room("b")}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.room_at()}, {edge_.open_room("b")}});
   EXPECT_EQ(spread(door.at, 40), (Counts{{"b", 40}}));
   const auto seen = edge_.seen(door.id);
   EXPECT_EQ(seen.connections, 40u);
@@ -30,7 +30,7 @@ TEST_F(TcpConnectTest, WithADeadTargetOfTwoEveryClientIsServed) {
 
 TEST_F(TcpConnectTest, WhatWasSaidMeanwhileArrives) {
   const auto door =
-      edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.room_at()}, {edge_.open_room()}});
+      edge_.open_door(Transport::tcp, {{edge_.room_at()}, {edge_.room_at()}, {edge_.open_room()}});
   for (std::uint64_t i = 0; i < 6; ++i) {
     const std::string said = random_bytes(1u << 20, i);
     EXPECT_TRUE(ask_over_tcp(door.at, said, kTimeoutMs).value_or("") == said) << i;
@@ -38,7 +38,7 @@ TEST_F(TcpConnectTest, WhatWasSaidMeanwhileArrives) {
 }
 
 TEST_F(TcpConnectTest, ManyClientsAtOnceAreServed) {
-  const auto door = edge_.open_door(Protocol::tcp,
+  const auto door = edge_.open_door(Transport::tcp,
                                     {{edge_.room_at()}, {edge_.open_room("b")}, {edge_.room_at()}});
   std::vector<Client> players;
   for (int i = 0; i < 200; ++i) players.push_back(Client::tcp(door.at));
@@ -50,7 +50,7 @@ TEST_F(TcpConnectTest, EachIsTriedOnceAndNotTooManyOfThem) {
   for (const std::size_t dead : {std::size_t{1}, std::size_t{2}, kMaxTargetsTried + 6}) {
     std::vector<model::WeightedTarget> targets;
     for (std::size_t i = 0; i < dead; ++i) targets.push_back({edge_.room_at()});
-    const auto door = edge_.open_door(Protocol::tcp, targets);
+    const auto door = edge_.open_door(Transport::tcp, targets);
     Client player = Client::tcp(door.at);
     EXPECT_EQ(player.read_some(), "");
     EXPECT_EQ(player.error, ECONNRESET);
@@ -61,14 +61,14 @@ TEST_F(TcpConnectTest, EachIsTriedOnceAndNotTooManyOfThem) {
 }
 
 TEST_F(TcpConnectTest, ADrainedTargetDoesNotStepIn) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}, {edge_.open_room("b"), 0}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.room_at()}, {edge_.open_room("b"), 0}});
   EXPECT_EQ(greeting_at(door.at), "");
   EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused() == 1; }));
 }
 
 TEST_F(TcpConnectTest, WeightsHoldAmongThoseThatAreLeft) {
   const auto door = edge_.open_door(
-      Protocol::tcp,
+      Transport::tcp,
       {{edge_.room_at(), 40}, {edge_.open_room("b"), 30}, {edge_.open_room("c"), 10}});
   const Counts seen = spread(door.at, 80);
   EXPECT_EQ(seen.at("b") + seen.at("c"), 80);
@@ -77,7 +77,7 @@ TEST_F(TcpConnectTest, WeightsHoldAmongThoseThatAreLeft) {
 
 TEST_F(TcpConnectTest, AClientThatLostItsTargetStaysWithTheNextOne) {
   const auto dead = edge_.room_at(), alive = edge_.open_room("b");
-  const auto door = edge_.open_door(Protocol::tcp, {{dead}, {alive}}, {.session_seconds = 3600});
+  const auto door = edge_.open_door(Transport::tcp, {{dead}, {alive}}, {.session_seconds = 3600});
   EXPECT_EQ(spread(door.at, 20), (Counts{{"b", 20}}));
   EXPECT_LE(edge_.seen(door.id).connect_failures, 1u);
   edge_.open_room_at(dead, "a");
@@ -88,7 +88,7 @@ TEST_F(TcpConnectTest, ByClientAddressTheSameOneStepsInEachTime) {
   std::vector<model::WeightedTarget> targets{{edge_.open_room("a")}, {edge_.open_room("b")}};
   for (int i = 0; i < 2; ++i) targets.push_back({edge_.room_at()});
   const auto door =
-      edge_.open_door(Protocol::tcp, targets, {.scheduler = model::Scheduler::source_ip});
+      edge_.open_door(Transport::tcp, targets, {.scheduler = model::Scheduler::source_ip});
   EXPECT_EQ(spread(door.at, 20).size(), 1u);
 }
 
@@ -96,7 +96,7 @@ TEST_F(TcpConnectTest, TheNthPortStaysTheNthPort) {
   constexpr model::Port kPorts = 3;
   const model::Target dead{Edge::room_ip(), Edge::fresh_port(kPorts)};
   const auto door =
-      edge_.open_door(Protocol::tcp, {{dead}, {edge_.open_rooms(kPorts)}}, {}, kPorts);
+      edge_.open_door(Transport::tcp, {{dead}, {edge_.open_rooms(kPorts)}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n)
     EXPECT_EQ(greeting_at({door.at.ip, static_cast<model::Port>(door.at.port + n)}),
               fmt::format("{}", n));
@@ -105,7 +105,7 @@ TEST_F(TcpConnectTest, TheNthPortStaysTheNthPort) {
 TEST_F(TcpConnectTest, ASilentTargetIsLeftForAnother) {
   Edge edge({.threads = 1, .second = std::chrono::milliseconds{30}});
   const SilentRoom silent(edge.room_at());
-  const auto door = edge.open_door(Protocol::tcp, {{silent.at()}, {edge.open_room("b")}});
+  const auto door = edge.open_door(Transport::tcp, {{silent.at()}, {edge.open_room("b")}});
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(spread(door.at, 20), (Counts{{"b", 20}}));
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{60})
@@ -117,7 +117,7 @@ TEST_F(TcpConnectTest, ASilentTargetIsLeftForAnother) {
 TEST_F(TcpConnectTest, ASilentTargetThatIsTheOnlyOneIsWaitedFor) {
   Edge edge({.threads = 1, .second = std::chrono::milliseconds{30}});
   SilentRoom silent(edge.room_at());
-  const auto door = edge.open_door(Protocol::tcp, {{silent.at()}});
+  const auto door = edge.open_door(Transport::tcp, {{silent.at()}});
   Client player = Client::tcp(door.at);
   ASSERT_TRUE(player.send("ahoy"));
   ASSERT_EQ(player.read_some(1, 400), "") << "longer than the patience";
@@ -134,7 +134,7 @@ TEST_F(TcpConnectTest, ASilentTargetThatIsTheOnlyOneIsWaitedFor) {
 
 TEST_F(TcpConnectTest, ATargetThatGoesBeforeItAnsweredIsLeftForAnother) {
   const SilentRoom silent(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});
+  const auto door = edge_.open_door(Transport::tcp, {{silent.at()}});
   Client player = Client::tcp(door.at);
   ASSERT_TRUE(player.send("ahoy"));
   ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 1; }));
@@ -194,7 +194,7 @@ TEST_F(TcpConnectTest, AConnectionToADeadTargetDoesNotMeetItself) {
 
 TEST_F(TcpConnectTest, AListenerThatGoesEndsThoseWhoWait) {
   const SilentRoom silent(edge_.room_at());
-  const auto door = edge_.open_door(Protocol::tcp, {{silent.at()}});
+  const auto door = edge_.open_door(Transport::tcp, {{silent.at()}});
   Client player = Client::tcp(door.at);
   ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 1; }));
   ASSERT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&door.id, 1}).front());

@@ -11,7 +11,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 class TcpProxyTest : public ::testing::Test {
@@ -21,7 +21,7 @@ class TcpProxyTest : public ::testing::Test {
 };
 
 TEST_F(TcpProxyTest, BytesComeBackAsTheyWereSent) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room()}});
   const std::string large = random_bytes(8u << 20, 1);
   EXPECT_TRUE(ask_over_tcp(door.at, large, kTimeoutMs).value() == large) << "8 MiB changed";
   const auto seen = edge_.seen(door.id);
@@ -45,7 +45,7 @@ TEST_F(TcpProxyTest, LongStreamsArriveWhole) {
 }
 
 TEST_F(TcpProxyTest, ConnectionsDoNotMixUpTheirBytes) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room()}, {edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room()}, {edge_.open_room()}});
   std::atomic<int> wrong{0};
   {
     std::vector<std::jthread> players;
@@ -121,7 +121,7 @@ TEST_F(TcpProxyTest, WhatWasSaidBeforeAResetArrives) {
 TEST_F(TcpProxyTest, ASlowReaderHoldsBackItsPeerAndNobodyElse) {
   Edge edge({.threads = 1});
   HeldDoor slow_door(edge);
-  const auto fast_door = edge.open_door(Protocol::tcp, {{edge.open_room()}});
+  const auto fast_door = edge.open_door(Transport::tcp, {{edge.open_room()}});
   auto [player, room] = slow_door.connect();
 
   const std::string said = random_bytes(64u << 20, 2);
@@ -144,7 +144,7 @@ TEST_F(TcpProxyTest, ASlowReaderHoldsBackItsPeerAndNobodyElse) {
 }
 
 TEST_F(TcpProxyTest, ADeadTargetResetsItsPlayerAndCounts) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.room_at()}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.room_at()}});
   const auto heard = ask_over_tcp(door.at, "ahoy", kTimeoutMs);
   EXPECT_FALSE(heard && !heard->empty());
   EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused() == 1; }));
@@ -152,13 +152,14 @@ TEST_F(TcpProxyTest, ADeadTargetResetsItsPlayerAndCounts) {
 
 TEST_F(TcpProxyTest, NewConnectionsAreSpreadByWeight) {
   const auto door =
-      edge_.open_door(Protocol::tcp, {{edge_.open_room("a"), 30}, {edge_.open_room("b"), 10}});
+      edge_.open_door(Transport::tcp, {{edge_.open_room("a"), 30}, {edge_.open_room("b"), 10}});
   EXPECT_EQ(spread(door.at, 40), (std::map<std::string, int>{{"a", 30}, {"b", 10}}));
 }
 
 TEST_F(TcpProxyTest, TheLeastUsedTargetIsChosen) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}, {edge_.open_room("b")}},
-                                    {.scheduler = model::Scheduler::least_connections});
+  const auto door =
+      edge_.open_door(Transport::tcp, {{edge_.open_room("a")}, {edge_.open_room("b")}},
+                      {.scheduler = model::Scheduler::least_connections});
   std::map<std::string, std::vector<Client>> players;
   for (int i = 0; i < 10; ++i) {
     Client player = Client::tcp(door.at);
@@ -183,7 +184,7 @@ TEST_F(TcpProxyTest, AClientAddressStaysWithItsTarget) {
   for (const model::ListenerAttributes& attributes :
        {model::ListenerAttributes{.scheduler = model::Scheduler::source_ip},
         model::ListenerAttributes{.session_seconds = 3600}}) {
-    const auto door = edge_.open_door(Protocol::tcp,
+    const auto door = edge_.open_door(Transport::tcp,
                                       {{edge_.open_room("a")}, {edge_.open_room("b")}}, attributes);
     EXPECT_EQ(spread(door.at, 20).size(), 1u);
   }
@@ -191,7 +192,7 @@ TEST_F(TcpProxyTest, AClientAddressStaysWithItsTarget) {
 
 TEST_F(TcpProxyTest, ADrainedTargetKeepsItsPlayersAndGetsNoNewOnes) {
   const auto first = edge_.open_room("a"), second = edge_.open_room("b");
-  const auto door = edge_.open_door(Protocol::tcp, {{first}});
+  const auto door = edge_.open_door(Transport::tcp, {{first}});
   Client player = Client::tcp(door.at);
   ASSERT_EQ(player.read(1), "a");
   ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {second}}}));
@@ -207,7 +208,7 @@ TEST_F(TcpProxyTest, ADrainedTargetKeepsItsPlayersAndGetsNoNewOnes) {
 
 TEST_F(TcpProxyTest, ARemovedTargetLosesItsPlayersBeforeTheCallReturns) {
   const auto first = edge_.open_room("a"), second = edge_.open_room("b");
-  const auto door = edge_.open_door(Protocol::tcp, {{first}, {second}});
+  const auto door = edge_.open_door(Transport::tcp, {{first}, {second}});
   std::map<std::string, std::vector<Client>> players;
   for (int i = 0; i < 20; ++i) {
     Client player = Client::tcp(door.at);
@@ -225,7 +226,7 @@ TEST_F(TcpProxyTest, ARemovedTargetLosesItsPlayersBeforeTheCallReturns) {
 
 TEST_F(TcpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   constexpr model::Port kPorts = 20;
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_rooms(kPorts)}}, {}, kPorts);
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_rooms(kPorts)}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n)
     EXPECT_EQ(greeting_at({door.at.ip, static_cast<model::Port>(door.at.port + n)}),
               fmt::format("{}", n));
@@ -236,7 +237,7 @@ TEST_F(TcpProxyTest, SeveralAddressesOfBothFamiliesReachTargetsOfBothFamilies) {
   DualEdge dual;
   const model::Target v4 = dual.open_room("four"),
                       v6 = dual.open_room_at({"::1", DualEdge::fresh_v6_port()}, "six");
-  const auto door = dual.open_door(Protocol::tcp, {{v4}, {v6}});
+  const auto door = dual.open_door(Transport::tcp, {{v4}, {v6}});
   for (const std::string& vip : {Edge::room_ip(), std::string("::1")})
     EXPECT_EQ(spread({vip, door.at.port}, 10),
               (std::map<std::string, int>{{"four", 5}, {"six", 5}}));
@@ -244,7 +245,7 @@ TEST_F(TcpProxyTest, SeveralAddressesOfBothFamiliesReachTargetsOfBothFamilies) {
 
 TEST_F(TcpProxyTest, ConnectionsPastTheBudgetAreResetAndCounted) {
   Edge small({.threads = 2, .fd_budget = 7});
-  const auto door = small.open_door(Protocol::tcp, {{small.open_room("a")}});
+  const auto door = small.open_door(Transport::tcp, {{small.open_room("a")}});
   std::vector<Client> players;
   for (int i = 0; i < 3; ++i) {
     players.push_back(Client::tcp(door.at));
@@ -265,7 +266,7 @@ TEST_F(TcpProxyTest, WithoutFileDescriptorsOfTheProcessClientsWaitAndNothingSpin
     (void)::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
     return std::chrono::seconds{used.tv_sec} + std::chrono::nanoseconds{used.tv_nsec};
   };
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room("a")}});
   Client player(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
   {
     const NoFiles none;
@@ -280,7 +281,7 @@ TEST_F(TcpProxyTest, WithoutFileDescriptorsOfTheProcessClientsWaitAndNothingSpin
 }
 
 TEST_F(TcpProxyTest, ConnectionsAreSharedBetweenThreads) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room("a")}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room("a")}});
   std::vector<Client> players;
   for (int i = 0; i < 64; ++i) players.push_back(Client::tcp(door.at));
   for (Client& player : players) ASSERT_EQ(player.read(1), "a");

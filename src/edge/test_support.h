@@ -77,8 +77,8 @@ class Client {
   }
   static Client udp(const model::Target& to) { return Client(connect_udp(to).value()); }
   // From an address of its own, as another player's machine has.
-  static Client from(const std::string& ip, model::Protocol protocol, const model::Target& to) {
-    const int type = protocol == model::Protocol::tcp ? SOCK_STREAM : SOCK_DGRAM;
+  static Client from(const std::string& ip, model::Transport protocol, const model::Target& to) {
+    const int type = protocol == model::Transport::tcp ? SOCK_STREAM : SOCK_DGRAM;
     const SocketAddress own = SocketAddress::of({ip, 0}).value();
     const SocketAddress there = SocketAddress::of(to).value();
     Client client(Fd(::socket(own.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)));
@@ -256,7 +256,7 @@ class Edge {
   // Says its name to TCP connections first, then what it hears.
   model::Target open_room(const std::string& name = {}) { return open_room_at(room_at(), name); }
   model::Target open_room_at(const model::Target& at, const std::string& name = {}) {
-    for (const auto protocol : {model::Protocol::tcp, model::Protocol::udp})
+    for (const auto protocol : {model::Transport::tcp, model::Transport::udp})
       places[at].push_back(
           station->open({.protocol = protocol, .at = at, .greeting = name}).value());
     return at;
@@ -281,7 +281,7 @@ class Edge {
     std::string id;
     model::Target at;
   };
-  Door open_door(model::Protocol protocol, std::vector<model::WeightedTarget> targets,
+  Door open_door(model::Transport protocol, std::vector<model::WeightedTarget> targets,
                  model::ListenerAttributes attributes = {}, model::Port ports = 1) {
     const model::Port first = door_port(ports);
     Door door{.id = create({.protocol = protocol,
@@ -320,7 +320,7 @@ class HeldDoor {
   explicit HeldDoor(Edge& edge)
       : edge_(edge),
         room_(edge.room_at()),
-        door_(edge.open_door(model::Protocol::tcp, {{room_.at()}})) {}
+        door_(edge.open_door(model::Transport::tcp, {{room_.at()}})) {}
 
   // One at a time: which player has which end is told by the order alone.
   Line connect() {

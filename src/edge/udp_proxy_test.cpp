@@ -8,7 +8,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 class UdpProxyTest : public ::testing::Test {
@@ -29,7 +29,7 @@ class UdpProxyTest : public ::testing::Test {
 };
 
 TEST_F(UdpProxyTest, DatagramsOfAllSizesComeBackWhole) {
-  const auto door = edge_.open_door(Protocol::udp, {{edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::udp, {{edge_.open_room()}});
   Client player = Client::udp(door.at);
   for (const std::size_t size : {1u, 100u, 1472u, 9000u, 65'507u}) {
     const std::string said = random_bytes(size, size);
@@ -44,14 +44,14 @@ TEST_F(UdpProxyTest, DatagramsOfAllSizesComeBackWhole) {
 }
 
 TEST_F(UdpProxyTest, AnEmptyDatagramIsADatagram) {
-  const auto door = edge_.open_door(Protocol::udp, {{open_named("a")}});
+  const auto door = edge_.open_door(Transport::udp, {{open_named("a")}});
   Client player = Client::udp(door.at);
   ASSERT_EQ(::send(player.fd(), "", 0, 0), 0);
   EXPECT_THAT(player.read_some(), ::testing::StartsWith("a:"));
 }
 
 TEST_F(UdpProxyTest, ManyClientsAreToldApartAndStayWithTheirTarget) {
-  const auto door = edge_.open_door(Protocol::udp, {{open_named("a")}, {open_named("b")}});
+  const auto door = edge_.open_door(Transport::udp, {{open_named("a")}, {open_named("b")}});
   std::vector<Client> players;
   std::vector<std::string> first;
   for (int i = 0; i < 100; ++i) {
@@ -67,7 +67,7 @@ TEST_F(UdpProxyTest, ManyClientsAreToldApartAndStayWithTheirTarget) {
 }
 
 TEST_F(UdpProxyTest, BurstsOfManyClientsKeepTheirOrder) {
-  const auto door = edge_.open_door(Protocol::udp, {{edge_.open_room()}, {edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::udp, {{edge_.open_room()}, {edge_.open_room()}});
   std::vector<Client> players;
   for (int i = 0; i < 20; ++i) players.push_back(Client::udp(door.at));
   constexpr int kBurst = 20;  // small enough for the sockets' default buffers
@@ -80,7 +80,7 @@ TEST_F(UdpProxyTest, BurstsOfManyClientsKeepTheirOrder) {
 
 TEST_F(UdpProxyTest, ASilentSessionEnds) {
   Edge edge({.threads = 1, .udp_idle = std::chrono::milliseconds{100}});
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   Client player = Client::udp(door.at);
   // Where the machine is slow, a session may end before its answer comes.
   const auto is_heard = [&](const char* text) {
@@ -96,7 +96,7 @@ TEST_F(UdpProxyTest, ASilentSessionEnds) {
 
 TEST_F(UdpProxyTest, AFullTableForgetsWhoWasSilentForLongest) {
   Edge edge({.threads = 1, .max_udp_sessions = 3});
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   std::vector<Client> players;
   for (int i = 0; i < 3; ++i) {
     players.push_back(Client::udp(door.at));
@@ -112,7 +112,7 @@ TEST_F(UdpProxyTest, AFullTableForgetsWhoWasSilentForLongest) {
 
 TEST_F(UdpProxyTest, WithoutFileDescriptorsTheOldestMakesRoom) {
   Edge edge({.threads = 1, .fd_budget = 3});
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   for (int i = 0; i < 10; ++i) {
     Client player = Client::udp(door.at);
     ASSERT_EQ(ask(player, "x"), "x");
@@ -122,7 +122,7 @@ TEST_F(UdpProxyTest, WithoutFileDescriptorsTheOldestMakesRoom) {
 
 TEST_F(UdpProxyTest, MoreClientsInOneBurstThanTheTableHoldsHarmNobody) {
   Edge edge({.threads = 1, .max_udp_sessions = 2});
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   std::vector<Client> players;
   for (int i = 0; i < 50; ++i) players.push_back(Client::udp(door.at));
   for (int round = 0; round < 20; ++round)
@@ -136,7 +136,7 @@ TEST_F(UdpProxyTest, MoreClientsInOneBurstThanTheTableHoldsHarmNobody) {
 
 TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
   const auto first = open_named("a"), second = open_named("b");
-  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  const auto door = edge_.open_door(Transport::udp, {{first}});
   Client player = Client::udp(door.at);
   const std::string before = ask(player);
   ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {second}}}));
@@ -154,7 +154,7 @@ TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
 
 TEST_F(UdpProxyTest, ARemovedTargetLosesItsSessionsAtOnce) {
   const auto first = open_named("a"), second = open_named("b");
-  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  const auto door = edge_.open_door(Transport::udp, {{first}});
   Client player = Client::udp(door.at);
   ASSERT_EQ(ask(player)[0], 'a');
   ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second}}, .remove = {first}}));
@@ -164,7 +164,7 @@ TEST_F(UdpProxyTest, ARemovedTargetLosesItsSessionsAtOnce) {
 
 TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother) {
   const auto first = open_named("a");
-  const auto door = edge_.open_door(Protocol::udp, {{first}});
+  const auto door = edge_.open_door(Transport::udp, {{first}});
   Client player = Client::udp(door.at);
   ASSERT_EQ(ask(player)[0], 'a');
   rooms_.clear();
@@ -179,7 +179,7 @@ TEST_F(UdpProxyTest, AClientThatStaysWithItsTargetLeavesItWhenItsPortIsClosed) {
        {model::ListenerAttributes{.scheduler = model::Scheduler::source_ip},
         model::ListenerAttributes{.session_seconds = 3600}}) {
     const auto door =
-        edge_.open_door(Protocol::udp, {{open_named("a")}, {open_named("b")}}, attributes);
+        edge_.open_door(Transport::udp, {{open_named("a")}, {open_named("b")}}, attributes);
     Client player = Client::udp(door.at);
     const std::string first = ask(player).substr(0, 1);
     rooms_.erase(first);
@@ -193,7 +193,7 @@ TEST_F(UdpProxyTest, AClientThatStaysWithItsTargetLeavesItWhenItsPortIsClosed) {
 
 TEST_F(UdpProxyTest, ADatagramThatIsTooLargeForTheTargetEndsNothing) {
   DualEdge dual;
-  const auto door = dual.open_door(Protocol::udp, {{open_named("a")}});
+  const auto door = dual.open_door(Transport::udp, {{open_named("a")}});
   Client player = Client::udp({"::1", door.at.port});
   const std::string before = ask(player);
   ASSERT_THAT(before, ::testing::StartsWith("a:"));
@@ -204,7 +204,7 @@ TEST_F(UdpProxyTest, ADatagramThatIsTooLargeForTheTargetEndsNothing) {
 
 TEST_F(UdpProxyTest, WithoutFileDescriptorsOfTheProcessTheOldestMakesRoom) {
   Edge edge({.threads = 1});
-  const auto door = edge.open_door(Protocol::udp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::udp, {{edge.open_room()}});
   Client first = Client::udp(door.at), second = Client::udp(door.at), third = Client::udp(door.at);
   ASSERT_EQ(ask(first, "x"), "x");
   ASSERT_EQ(ask(second, "x"), "x");
@@ -218,8 +218,8 @@ TEST_F(UdpProxyTest, WithoutFileDescriptorsOfTheProcessTheOldestMakesRoom) {
 TEST_F(UdpProxyTest, DatagramsOfManyClientsLeaveFilesForConnections) {
   Edge edge({.threads = 2, .fd_budget = 40});
   const auto room = edge.open_room();
-  const auto udp = edge.open_door(Protocol::udp, {{room}}),
-             tcp = edge.open_door(Protocol::tcp, {{room}});
+  const auto udp = edge.open_door(Transport::udp, {{room}}),
+             tcp = edge.open_door(Transport::tcp, {{room}});
   for (int i = 0; i < 60; ++i) {
     Client player = Client::udp(udp.at);
     ASSERT_EQ(ask(player, "x"), "x");
@@ -233,8 +233,8 @@ TEST_F(UdpProxyTest, AThreadThatHasTakenAllSessionsGivesOthersTheirShare) {
   Edge edge({.threads = 2, .max_udp_sessions = kMost});
   const auto room = edge.open_room();
   // Sockets go to the threads in turns.
-  const auto one = edge.open_door(Protocol::udp, {{room}}),
-             two = edge.open_door(Protocol::udp, {{room}});
+  const auto one = edge.open_door(Transport::udp, {{room}}),
+             two = edge.open_door(Transport::udp, {{room}});
   std::vector<Client> players;
   for (const auto& door : {one, two}) {
     for (std::size_t i = 0; i < kMost; ++i) {
@@ -251,7 +251,7 @@ TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
   const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
   for (model::Port n = 0; n < kPorts; ++n)
     open_named_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}", n));
-  const auto door = edge_.open_door(Protocol::udp, {{first}}, {}, kPorts);
+  const auto door = edge_.open_door(Transport::udp, {{first}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n) {
     Client player = Client::udp({door.at.ip, static_cast<model::Port>(door.at.port + n)});
     EXPECT_THAT(ask(player), ::testing::StartsWith(fmt::format("{}:", n)));
@@ -261,7 +261,7 @@ TEST_F(UdpProxyTest, TheNthPortOfARangeGoesToTheNthPortOfTheTarget) {
 TEST_F(UdpProxyTest, BothFamiliesAreCarried) {
   DualEdge dual;
   const auto door =
-      dual.open_door(Protocol::udp, {{dual.open_room_at({"::1", DualEdge::fresh_v6_port()})}});
+      dual.open_door(Transport::udp, {{dual.open_room_at({"::1", DualEdge::fresh_v6_port()})}});
   for (const std::string& vip : {Edge::room_ip(), std::string("::1")})
     EXPECT_EQ(ask_over_udp({vip, door.at.port}, "ahoy", kTimeoutMs).value(), "ahoy");
 }

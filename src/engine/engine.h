@@ -30,7 +30,7 @@ struct Wish {
   // Nothing: the listener shall not exist.
   std::optional<model::ListenerSpec> spec{};
   // What the wish is about when `spec` is empty, and what to look for when the id is not known.
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{};
   std::string name{};
   std::string known_id{};  // from the object's status; empty when it was never created

@@ -7,7 +7,7 @@ namespace berth::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Protocol;
+using model::Transport;
 using sim::lb::Call;
 using testing::Each;
 using testing::Field;
@@ -22,7 +22,7 @@ class EngineAstray : public EngineTest {
     cluster_.outcomes.clear();
   }
   void lead_elsewhere() {
-    const std::string id = provider_.find(kLb, Protocol::tcp, 30000)->id;
+    const std::string id = provider_.find(kLb, Transport::tcp, 30000)->id;
     const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
     const lb::TargetChange change{id, {target(9)}, {target(1).target}};
     ASSERT_TRUE(driver->change_targets({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
@@ -44,7 +44,7 @@ TEST_F(EngineAstray, IsToldWhenItsRepairFailsForWhateverReason) {
 }
 
 TEST_F(EngineAstray, IsToldWhenAStrangerHasThePort) {
-  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30000)->id);
+  provider_.remove_listener(kLb, provider_.find(kLb, Transport::tcp, 30000)->id);
   model::ListenerSpec theirs;
   theirs.ports = {30000, 30000};
   theirs.name = "theirs";
@@ -85,7 +85,7 @@ TEST_F(EngineAstray, IsNotSaidOfAProviderThatDoesNotAnswer) {
 // Nor of attributes, which lead nobody elsewhere.
 TEST_F(EngineAstray, IsNotSaidOfAttributes) {
   const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
-  const lb::AttributeChange change{provider_.find(kLb, Protocol::tcp, 30000)->id,
+  const lb::AttributeChange change{provider_.find(kLb, Transport::tcp, 30000)->id,
                                    {.session_seconds = 77}};
   ASSERT_TRUE(driver->change_attributes({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
   script_error(Call::attributes, Code::forbidden);

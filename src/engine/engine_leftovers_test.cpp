@@ -8,7 +8,7 @@ namespace berth::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Protocol;
+using model::Transport;
 using sim::lb::Call;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -20,7 +20,7 @@ class LeftoversTest : public EngineTest {
         kLb,
         {.ports = {port, port}, .name = name.empty() ? fmt::format("{}{}", kPrefix, port) : name});
   }
-  bool is_there(model::Port port) { return provider_.find(kLb, Protocol::tcp, port).has_value(); }
+  bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
 };
 
 TEST_F(LeftoversTest, AreRemovedAfterTheirGraceAndCounted) {
@@ -109,7 +109,7 @@ TEST_F(LeftoversTest, AWishThatComesLateFindsItsListener) {
   want("games/a", wish_for(30000, {target(1)}));
   pass(10min);
   EXPECT_TRUE(cluster_.objects["games/a"].applied);
-  EXPECT_EQ(provider_.find(kLb, Protocol::tcp, 30000)->id, id);
+  EXPECT_EQ(provider_.find(kLb, Transport::tcp, 30000)->id, id);
 }
 
 // It is not applied, it cannot be, or it is to go: it is named all the same.
@@ -136,7 +136,7 @@ TEST_F(LeftoversTest, WhatIsStillBeingWorkedOnIsNotALeftover) {
   running_->engine().want("games/nobody-knows", wish_for(30000, {target(1)}));
   pass(5min);
   ASSERT_TRUE(is_there(30000));
-  EXPECT_EQ(provider_.find(kLb, Protocol::tcp, 30000)->id, id);
+  EXPECT_EQ(provider_.find(kLb, Transport::tcp, 30000)->id, id);
 }
 
 // Many leftovers take many calls. Before each of them it is asked again who wishes what.

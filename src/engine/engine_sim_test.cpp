@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using model::LoadBalancerRef;
-using model::Protocol;
+using model::Transport;
 using sim::CrashPlan;
 using sim::lb::Faults;
 using sim::lb::ModelProvider;

@@ -9,7 +9,7 @@ namespace berth::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Protocol;
+using model::Transport;
 using sim::lb::Call;
 using sim::lb::ModelOptions;
 using sim::lb::ModelProvider;
@@ -21,7 +21,7 @@ TEST_F(EngineTest, AWishedListenerIsCreatedAndReportedWithItsId) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
-  const auto listener = provider_.find(kLb, Protocol::tcp, 30000);
+  const auto listener = provider_.find(kLb, Transport::tcp, 30000);
   ASSERT_TRUE(listener);
   EXPECT_THAT(listener->spec.targets, testing::ElementsAre(target(1)));
   EXPECT_EQ(cluster_.objects["games/a"].wish.known_id, listener->id);
@@ -97,7 +97,7 @@ TEST_F(EngineTest, AForeignListenerIsReportedAndNotTouchedUntilItIsGone) {
   EXPECT_TRUE(cluster_.outcomes[0].foreign);
   EXPECT_EQ(cluster_.outcomes[0].result.error().code, Code::already_exists);
   pass(1h);
-  EXPECT_EQ(provider_.find(kLb, Protocol::tcp, 30000)->spec.name, "theirs");
+  EXPECT_EQ(provider_.find(kLb, Transport::tcp, 30000)->spec.name, "theirs");
   EXPECT_THAT(cluster_.outcomes, SizeIs(1)) << "the same thing was told twice";
   provider_.remove_listener(kLb, id);
   run_until_applied();
@@ -246,7 +246,7 @@ TEST_F(EngineTest, NothingIsWrittenWhileWeMayNot) {
   pass(10s);
   EXPECT_THAT(targets_at(30000), IsEmpty());
   // Whoever was in charge meanwhile did something: it is seen, not overwritten blindly.
-  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30000)->id);
+  provider_.remove_listener(kLb, provider_.find(kLb, Transport::tcp, 30000)->id);
   may_act_ = true;
   run_until_applied();
   EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
@@ -260,11 +260,11 @@ TEST_F(EngineTest, WhoComesBackInChargeComparesEverything) {
   may_act_ = false;
   want("games/a", wish_for(30000, {target(1)}));
   pass(2s);
-  provider_.remove_listener(kLb, provider_.find(kLb, Protocol::tcp, 30001)->id);
+  provider_.remove_listener(kLb, provider_.find(kLb, Transport::tcp, 30001)->id);
   may_act_ = true;
   run_until_applied();
   pass(2s);
-  EXPECT_TRUE(provider_.find(kLb, Protocol::tcp, 30001));
+  EXPECT_TRUE(provider_.find(kLb, Transport::tcp, 30001));
 }
 
 TEST_F(EngineTest, DriftIsRepairedAndCountedWithoutASecondReport) {
@@ -272,7 +272,7 @@ TEST_F(EngineTest, DriftIsRepairedAndCountedWithoutASecondReport) {
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
   pass(5min);
-  const std::string id = provider_.find(kLb, Protocol::tcp, 30000)->id;
+  const std::string id = provider_.find(kLb, Transport::tcp, 30000)->id;
   const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
   const lb::TargetChange change{id, {target(9)}, {target(1).target}};
   ASSERT_TRUE(driver->change_targets({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
@@ -288,10 +288,10 @@ TEST_F(EngineTest, AListenerThatSomebodyRemovedComesBackAndItsNewIdIsTold) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
-  const std::string id = provider_.find(kLb, Protocol::tcp, 30000)->id;
+  const std::string id = provider_.find(kLb, Transport::tcp, 30000)->id;
   provider_.remove_listener(kLb, id);
   pass(20min);  // the audit comes by itself
-  ASSERT_TRUE(provider_.find(kLb, Protocol::tcp, 30000));
+  ASSERT_TRUE(provider_.find(kLb, Transport::tcp, 30000));
   ASSERT_THAT(cluster_.outcomes, SizeIs(2));
   EXPECT_NE(cluster_.outcomes[1].listener_id, id);
 }
@@ -405,7 +405,7 @@ TEST_F(EngineTest, ThatAPortLeadsNowhereIsSaidWhenNoCallOfADeadProcessCanLandAny
   parallel.observe([&](const sim::lb::Change& change) {
     led = led || (change.after && !change.after->spec.targets.empty());
   });
-  EXPECT_THAT(parallel.find(kLb, Protocol::tcp, 30000)->spec.targets, testing::IsEmpty());
+  EXPECT_THAT(parallel.find(kLb, Transport::tcp, 30000)->spec.targets, testing::IsEmpty());
   pass(2min);
   parallel.advance(kernel_.now());
   EXPECT_FALSE(led);

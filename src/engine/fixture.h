@@ -40,7 +40,7 @@ class EngineTest : public testing::Test {
     ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
   }
   std::vector<model::WeightedTarget> targets_at(model::Port port) {
-    const auto listener = provider_.find(kLb, model::Protocol::tcp, port);
+    const auto listener = provider_.find(kLb, model::Transport::tcp, port);
     return listener ? listener->spec.targets : std::vector<model::WeightedTarget>{};
   }
   void script_error(sim::lb::Call call, Code code) {

@@ -21,7 +21,7 @@ class StandingIndex {
 
  private:
   struct Place {
-    model::Protocol protocol;
+    model::Transport protocol;
     model::PortRange ports;
   };
   static bool is_at(const lb::KnownListener& listener, const Place& place) {

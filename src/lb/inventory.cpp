@@ -120,7 +120,7 @@ std::vector<const KnownListener*> Inventory::by_name(std::string_view name) cons
   return out;
 }
 
-std::vector<const KnownListener*> Inventory::overlapping(model::Protocol protocol,
+std::vector<const KnownListener*> Inventory::overlapping(model::Transport protocol,
                                                          model::PortRange ports) const {
   std::vector<const KnownListener*> out;
   // Ranges of one protocol are disjoint, so from the last one that begins early enough, those that

@@ -50,7 +50,7 @@ class Inventory {
   const KnownListener* by_id(std::string_view id) const;
   std::vector<const KnownListener*> by_name(std::string_view name) const;
   // Those that take a port of the range for this protocol, lowest first.
-  std::vector<const KnownListener*> overlapping(model::Protocol protocol,
+  std::vector<const KnownListener*> overlapping(model::Transport protocol,
                                                 model::PortRange ports) const;
 
   std::size_t size() const { return by_id_.size(); }
@@ -59,7 +59,7 @@ class Inventory {
   const std::map<std::string, KnownListener, std::less<>>& all() const { return by_id_; }
 
  private:
-  using Slot = std::pair<model::Protocol, model::Port>;
+  using Slot = std::pair<model::Transport, model::Port>;
   static Slot slot_of(const KnownListener& listener) {
     return {listener.spec.protocol, listener.spec.ports.first};
   }

@@ -8,7 +8,7 @@ namespace berth::lb {
 namespace {
 
 using model::ListenerSpec;
-using model::Protocol;
+using model::Transport;
 using model::WeightedTarget;
 
 bool is_at(const KnownListener& listener, const ListenerSpec& spec) {
@@ -176,7 +176,7 @@ class Planner {
   std::vector<const KnownListener*> in_the_way(const ListenerSpec& spec) const {
     std::vector<const KnownListener*> out = known_.overlapping(spec.protocol, spec.ports);
     if (rules_.limits.has_both_protocols) return out;
-    const Protocol other = spec.protocol == Protocol::tcp ? Protocol::udp : Protocol::tcp;
+    const Transport other = spec.protocol == Transport::tcp ? Transport::udp : Transport::tcp;
     const auto more = known_.overlapping(other, spec.ports);
     out.insert(out.end(), more.begin(), more.end());
     return out;
@@ -184,18 +184,18 @@ class Planner {
 
   // A port that a creation of this plan takes.
   bool is_promised(const ListenerSpec& spec) const {
-    const Protocol other = spec.protocol == Protocol::tcp ? Protocol::udp : Protocol::tcp;
+    const Transport other = spec.protocol == Transport::tcp ? Transport::udp : Transport::tcp;
     return is_promised(spec.protocol, spec.ports) ||
            (!rules_.limits.has_both_protocols && is_promised(other, spec.ports));
   }
-  bool is_promised(Protocol protocol, model::PortRange ports) const {
+  bool is_promised(Transport protocol, model::PortRange ports) const {
     auto it = promised_.upper_bound({protocol, ports.last});
     if (it == promised_.begin()) return false;
     --it;  // promises of one protocol are disjoint: the last one that begins early enough decides
     return it->first.first == protocol && it->second.overlaps(ports);
   }
 
-  using Slot = std::pair<Protocol, model::Port>;
+  using Slot = std::pair<Transport, model::Port>;
 
   std::span<const Desired> wishes_;
   const Inventory& known_;

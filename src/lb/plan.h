@@ -27,7 +27,7 @@ struct Desired {
   std::string_view name{};                    // at the provider
   std::string_view known_id{};                // empty: not known
   // The ports of the load balancer that the wish's owner has: nothing else is removed for it.
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange own{};
 };
 

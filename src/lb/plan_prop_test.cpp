@@ -11,7 +11,7 @@ namespace berth::lb {
 namespace {
 
 using model::ListenerSpec;
-using model::Protocol;
+using model::Transport;
 using model::WeightedTarget;
 
 // A small world, so that things meet: few ports, few names, few targets.
@@ -62,7 +62,7 @@ World generated_world(const model::Abilities& limits) {
   World world;
   const int count = pick(10);
   for (int i = 0; i < count; ++i) {
-    ListenerSpec spec{.protocol = pick(2) ? Protocol::tcp : Protocol::udp,
+    ListenerSpec spec{.protocol = pick(2) ? Transport::tcp : Transport::udp,
                       .ports = generated_ports(limits.has_ranges),
                       .name = {},
                       .attributes = generated_attributes(),
@@ -81,7 +81,7 @@ struct GeneratedWish {
   std::optional<ListenerSpec> spec{};
   std::string name{};
   std::string known_id{};
-  Protocol protocol = Protocol::tcp;
+  Transport protocol = Transport::tcp;
   model::PortRange own{1, kPorts};
 };
 
@@ -90,7 +90,7 @@ std::vector<GeneratedWish> generated_wishes(const World& world, const model::Abi
   for (int i = 0; i < 8; ++i) {
     if (pick(3) == 0) continue;
     GeneratedWish wish{.name = fmt::format("{}{}", kOurs, i),
-                       .protocol = pick(2) ? Protocol::tcp : Protocol::udp};
+                       .protocol = pick(2) ? Transport::tcp : Transport::udp};
     for (const auto& [id, there] : world) {
       if (there.name == wish.name && pick(2)) wish.known_id = id;
     }

@@ -7,7 +7,7 @@ namespace berth::lb {
 namespace {
 
 using model::ListenerSpec;
-using model::Protocol;
+using model::Transport;
 using model::WeightedTarget;
 using testing::ElementsAre;
 using testing::IsEmpty;
@@ -18,7 +18,7 @@ WeightedTarget target(int n, std::uint32_t weight = 10) {
 }
 
 ListenerSpec listener(std::string name, model::Port first, std::vector<WeightedTarget> targets = {},
-                      Protocol protocol = Protocol::tcp) {
+                      Transport protocol = Transport::tcp) {
   return {.protocol = protocol,
           .ports = {first, first},
           .name = std::move(name),
@@ -205,7 +205,7 @@ TEST(Plan, ARangeIsUnsupportedWhereTheProviderHasNone) {
 }
 
 TEST(Plan, ProtocolsShareAPortUnlessTheProviderForbids) {
-  const ListenerSpec udp = listener("berth-u", 80, {}, Protocol::udp);
+  const ListenerSpec udp = listener("berth-u", 80, {}, Transport::udp);
   const Inventory known = inventory({{"l1", listener("theirs", 80)}});
   EXPECT_THAT(plan_one(wish(udp), known).creations, SizeIs(1));
   PlanRules rules = kRules;
@@ -248,13 +248,13 @@ TEST(Inventory, FindsByIdNameAndPort) {
   Inventory known = inventory({{"l1", listener("a", 80)}, {"l2", listener("b", 81)}});
   EXPECT_EQ(known.by_id("l1")->spec.name, "a");
   EXPECT_THAT(known.by_name("b"), SizeIs(1));
-  EXPECT_THAT(known.overlapping(Protocol::tcp, {70, 80}), SizeIs(1));
-  EXPECT_THAT(known.overlapping(Protocol::udp, {1, 65535}), IsEmpty());
+  EXPECT_THAT(known.overlapping(Transport::tcp, {70, 80}), SizeIs(1));
+  EXPECT_THAT(known.overlapping(Transport::udp, {1, 65535}), IsEmpty());
   known.put({.id = "l1", .spec = listener("c", 90)});
   EXPECT_THAT(known.by_name("a"), IsEmpty());
-  EXPECT_THAT(known.overlapping(Protocol::tcp, {80, 80}), IsEmpty());
+  EXPECT_THAT(known.overlapping(Transport::tcp, {80, 80}), IsEmpty());
   known.erase("l1");
-  EXPECT_THAT(known.overlapping(Protocol::tcp, {90, 90}), IsEmpty());
+  EXPECT_THAT(known.overlapping(Transport::tcp, {90, 90}), IsEmpty());
   EXPECT_EQ(known.size(), 1u);
 }
 

@@ -123,6 +123,8 @@ std::string encode(const Claim& claim) {
                     {"entry", claim.entry},     {"since", format_rfc3339_micro(claim.since)}};
   if (claim.keep > Duration::zero())
     json["keep"] = std::chrono::duration_cast<std::chrono::milliseconds>(claim.keep).count();
+  if (claim.pod_port.port != 0) json["port"] = claim.pod_port.port;
+  if (claim.pod_port.on_host) json["hostPort"] = true;
   if (claim.until != WallTime{}) json["until"] = format_rfc3339_micro(claim.until);
   return wire::to_json(json);
 }
@@ -152,6 +154,8 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
               .owner_uid = text("/owner"),
               .request = text("/request"),
               .entry = static_cast<int>(wire::int_at(*json, "/entry").value_or(0)),
+              .pod_port = {.port = model::port_of(wire::int_at(*json, "/port").value_or(0)),
+                           .on_host = wire::bool_at(*json, "/hostPort").value_or(false)},
               .since = *since,
               .keep = std::chrono::milliseconds{wire::int_at(*json, "/keep").value_or(0)}};
   if (const std::string_view until = wire::string_at(*json, "/until"); !until.empty()) {

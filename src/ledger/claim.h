@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/port.h"
 
 namespace berth::ledger {
 
@@ -47,7 +48,9 @@ struct Claim {
   std::string owner_uid{};  // of the Pod's controller, when it has one
   // Hash of what was asked for: a Pod that asks for something else is not the one of this claim.
   std::string request{};
-  int entry = 0;     // which of the Pod's requests it answers, from 0 on
+  int entry = 0;  // which of the Pod's requests it answers, from 0 on
+  // Where it leads inside the Pod. Not known in claims of versions before 0.2.
+  model::PodPort pod_port{};
   WallTime since{};  // of the state
   Duration keep{};   // how long the name keeps the slot after its Pod is gone
   WallTime until{};  // when a kept or quarantined slot moves on

@@ -120,7 +120,7 @@ std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,
 }
 
 std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now) {
-  std::map<std::pair<model::Protocol, model::Port>, const Holding*> by_last;  // disjoint
+  std::map<std::pair<model::Transport, model::Port>, const Holding*> by_last;  // disjoint
   for (const Holding& holding : holdings) {
     const auto next = by_last.lower_bound({holding.protocol, holding.ports.first});
     const bool taken = next != by_last.end() && next->first.first == holding.protocol &&
@@ -159,8 +159,8 @@ bool has_grant(std::span<const Grant> grants, const Grant& wanted) {
   });
 }
 
-bool is_granted(std::span<const Grant> grants, std::string_view owner_uid, model::Protocol protocol,
-                const model::PortRange& ports) {
+bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
+                model::Transport protocol, const model::PortRange& ports) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
     return grant.owner.uid == owner_uid && grant.protocol == protocol &&
            grant.ports.contains(ports);

@@ -25,7 +25,7 @@ struct GrantOwner {
 };
 
 struct Grant {
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{};
   GrantOwner owner{};
   std::string item{};  // the part of the owner that uses it
@@ -37,7 +37,7 @@ struct Grant {
 // Ports that a listener of some owner takes, whatever the grants say. As long as it lives, nobody
 // else gets them.
 struct Holding {
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{};
   GrantOwner owner{};
   std::string item{};
@@ -72,7 +72,7 @@ bool has_grant(std::span<const Grant> grants, const Grant& wanted);
 // What the same item of the owner has for that protocol: one range, or several after a rebuild.
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of this owner, whichever item has it.
-bool is_granted(std::span<const Grant> grants, std::string_view owner_uid, model::Protocol protocol,
-                const model::PortRange& ports);
+bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
+                model::Transport protocol, const model::PortRange& ports);
 
 }  // namespace berth::ledger

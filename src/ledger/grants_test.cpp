@@ -5,10 +5,10 @@
 namespace berth::ledger {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 
 Grant grant(std::string owner, model::Port first, model::Port last,
-            Protocol protocol = Protocol::tcp, std::string item = "item1") {
+            Transport protocol = Transport::tcp, std::string item = "item1") {
   return {.protocol = protocol,
           .ports = {first, last},
           .owner = {"PortPool", "games", owner, "uid-" + owner},
@@ -23,7 +23,7 @@ TEST(Grants, PortsHaveOneOwner) {
   EXPECT_EQ(refused.error().message,
             "TCP ports 30000-30099 are granted to PortPool games/a, item item1");
   EXPECT_TRUE(with_grant(grants, grant("b", 30100, 30200), {}));
-  EXPECT_TRUE(with_grant(grants, grant("b", 30099, 30200, Protocol::udp), {}))
+  EXPECT_TRUE(with_grant(grants, grant("b", 30099, 30200, Transport::udp), {}))
       << "the same port of the other protocol is another port";
 }
 
@@ -32,15 +32,15 @@ TEST(Grants, AnItemMayGrowUntilItMeetsSomebody) {
   grants = with_grant(grants, grant("b", 30020, 30029), {}).value();
   grants = with_grant(grants, grant("a", 30000, 30019), {}).value();
   EXPECT_EQ(grants.size(), 2u);
-  EXPECT_TRUE(is_granted(grants, "uid-a", Protocol::tcp, {30015, 30015}));
+  EXPECT_TRUE(is_granted(grants, "uid-a", Transport::tcp, {30015, 30015}));
   EXPECT_FALSE(with_grant(grants, grant("a", 30000, 30020), {}));
 }
 
 TEST(Grants, ItemsOfOneOwnerAreToldApart) {
   auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
-  EXPECT_FALSE(with_grant(grants, grant("a", 30005, 30015, Protocol::tcp, "item2"), {}));
-  grants = with_grant(grants, grant("a", 30010, 30015, Protocol::tcp, "item2"), {}).value();
-  EXPECT_FALSE(is_granted(grants, "uid-a", Protocol::tcp, {30009, 30010}));
+  EXPECT_FALSE(with_grant(grants, grant("a", 30005, 30015, Transport::tcp, "item2"), {}));
+  grants = with_grant(grants, grant("a", 30010, 30015, Transport::tcp, "item2"), {}).value();
+  EXPECT_FALSE(is_granted(grants, "uid-a", Transport::tcp, {30009, 30010}));
   EXPECT_EQ(without_owner(grants, "uid-a", "item1", {}).size(), 1u);
   EXPECT_TRUE(without_owner(grants, "uid-a", "", {}).empty());
   EXPECT_EQ(without_owner(grants, "uid-b", "", {}).size(), 2u);
@@ -49,7 +49,7 @@ TEST(Grants, ItemsOfOneOwnerAreToldApart) {
 // The name of an item was changed: what the old item has is not the new one's.
 TEST(Grants, ARenamedItemWaitsForTheOldOne) {
   const auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
-  const Grant renamed = grant("a", 30000, 30009, Protocol::tcp, "renamed");
+  const Grant renamed = grant("a", 30000, 30009, Transport::tcp, "renamed");
   EXPECT_TRUE(has_grant(grants, grant("a", 30000, 30009)));
   EXPECT_TRUE(has_grant(grants, grant("a", 30001, 30008)));
   EXPECT_FALSE(has_grant(grants, renamed));
@@ -110,7 +110,7 @@ TEST(Grants, NobodyIsGrantedWhatAnotherOwnersListenerHolds) {
   EXPECT_EQ(refused.error().message,
             "TCP ports 30003-30003 are held by Listener games/lb-1-tcp-30003 of PortPool games/b");
   EXPECT_TRUE(with_grant({}, grant("b", 30000, 30009), living));
-  EXPECT_TRUE(with_grant({}, grant("a", 30000, 30009, Protocol::udp), living));
+  EXPECT_TRUE(with_grant({}, grant("a", 30000, 30009, Transport::udp), living));
 }
 
 TEST(Grants, LostGrantsAreRebuiltFromWhatIsHeld) {

@@ -31,14 +31,14 @@ std::uint16_t all_of(std::uint32_t load_balancers) {
 
 }  // namespace
 
-bool ItemShape::has(model::Protocol protocol) const {
+bool ItemShape::has(model::Transport protocol) const {
   return std::ranges::find(protocols, protocol) != protocols.end();
 }
 
 SlotTable::SlotTable(std::vector<ItemShape> items, Policy policy)
     : items_(std::move(items)), policy_(policy), lanes_(items_.size()) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    for (const model::Protocol protocol : items_[i].protocols) {
+    for (const model::Transport protocol : items_[i].protocols) {
       Lane& lane = lanes_[i][static_cast<std::size_t>(protocol)];
       lane.empty.resize(items_[i].slots);
       lane.made.resize(items_[i].slots);
@@ -49,7 +49,7 @@ SlotTable::SlotTable(std::vector<ItemShape> items, Policy policy)
   }
 }
 
-std::optional<SlotPlace> SlotTable::find(std::string_view item, model::Protocol protocol,
+std::optional<SlotPlace> SlotTable::find(std::string_view item, model::Transport protocol,
                                          model::Port port) const {
   const auto it = std::ranges::find(items_, item, &ItemShape::name);
   if (it == items_.end() || !it->has(protocol) || port < it->first_port) return std::nullopt;
@@ -64,7 +64,7 @@ SlotTable::Lane* SlotTable::lane_of(const SlotPlace& place) {
   return &lanes_[place.item][static_cast<std::size_t>(place.protocol)];
 }
 
-const SlotTable::Lane& SlotTable::lane(std::uint32_t item, model::Protocol protocol) const {
+const SlotTable::Lane& SlotTable::lane(std::uint32_t item, model::Transport protocol) const {
   return lanes_[item][static_cast<std::size_t>(protocol)];
 }
 
@@ -97,13 +97,13 @@ void SlotTable::refresh_free(Lane& lane, const SlotPlace& place) {
   put_bit(lane.free, place.slot, free);
 }
 
-std::vector<std::uint32_t> SlotTable::order_for(std::span<const model::Protocol> protocols) const {
+std::vector<std::uint32_t> SlotTable::order_for(std::span<const model::Transport> protocols) const {
   std::vector<std::uint32_t> order(items_.size());
   std::iota(order.begin(), order.end(), 0u);
   if (policy_ == Policy::in_order) return order;
   const auto left_in = [&](std::uint32_t item) {
     std::uint32_t left = items_[item].slots;
-    for (const model::Protocol protocol : protocols)
+    for (const model::Transport protocol : protocols)
       left = std::min(left, lane(item, protocol).usage.free);
     return left;
   };
@@ -114,7 +114,7 @@ std::vector<std::uint32_t> SlotTable::order_for(std::span<const model::Protocol>
 }
 
 std::optional<SlotPlace> SlotTable::choose(std::string_view item,
-                                           std::span<const model::Protocol> protocols,
+                                           std::span<const model::Transport> protocols,
                                            std::uint32_t start) const {
   if (protocols.empty()) return std::nullopt;
   for (const std::uint32_t i : order_for(protocols)) {
@@ -126,15 +126,15 @@ std::optional<SlotPlace> SlotTable::choose(std::string_view item,
 }
 
 std::optional<std::uint32_t> SlotTable::choose_in(std::uint32_t item,
-                                                  std::span<const model::Protocol> protocols,
+                                                  std::span<const model::Transport> protocols,
                                                   std::uint32_t start) const {
   const ItemShape& shape = items_[item];
   if (shape.slots == 0) return std::nullopt;
-  for (const model::Protocol protocol : protocols)
+  for (const model::Transport protocol : protocols)
     if (!shape.has(protocol) || lane(item, protocol).usage.free == 0) return std::nullopt;
   const auto free_word = [&](std::size_t word) {
     std::uint64_t bits = ~std::uint64_t{0};
-    for (const model::Protocol protocol : protocols) bits &= lane(item, protocol).free[word];
+    for (const model::Transport protocol : protocols) bits &= lane(item, protocol).free[word];
     return bits;
   };
   start %= shape.slots;
@@ -153,7 +153,7 @@ std::optional<std::uint32_t> SlotTable::choose_in(std::uint32_t item,
   return std::nullopt;
 }
 
-SlotUsage SlotTable::usage(std::uint32_t item, model::Protocol protocol) const {
+SlotUsage SlotTable::usage(std::uint32_t item, model::Transport protocol) const {
   return lane(item, protocol).usage;
 }
 

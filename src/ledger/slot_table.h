@@ -27,13 +27,13 @@ struct ItemShape {
   std::uint32_t segment = 1;  // ports of a slot
   std::uint32_t slots = 0;
   std::uint32_t load_balancers = 1;
-  std::vector<model::Protocol> protocols{};
+  std::vector<model::Transport> protocols{};
 
   model::PortRange ports_of(std::uint32_t slot) const {
     const auto first = static_cast<model::Port>(first_port + slot * segment);
     return {first, static_cast<model::Port>(first + segment - 1)};
   }
-  bool has(model::Protocol protocol) const;
+  bool has(model::Transport protocol) const;
 };
 
 enum class Policy : std::uint8_t {
@@ -43,7 +43,7 @@ enum class Policy : std::uint8_t {
 
 struct SlotPlace {
   std::uint32_t item = 0;  // position in the pool
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   std::uint32_t slot = 0;
 
   friend auto operator<=>(const SlotPlace&, const SlotPlace&) = default;
@@ -68,7 +68,7 @@ class SlotTable {
 
   const std::vector<ItemShape>& items() const { return items_; }
   // Nothing when the pool has no such slot.
-  std::optional<SlotPlace> find(std::string_view item, model::Protocol protocol,
+  std::optional<SlotPlace> find(std::string_view item, model::Transport protocol,
                                 model::Port port) const;
 
   void set_listener(const SlotPlace& place, std::uint32_t load_balancer, ListenerFacts facts);
@@ -76,10 +76,11 @@ class SlotTable {
 
   // A slot that can be had for all of these protocols; its number holds for each of them. `item`
   // empty: any. The search in each item begins at `start`, so that replicas do not meet.
-  std::optional<SlotPlace> choose(std::string_view item, std::span<const model::Protocol> protocols,
+  std::optional<SlotPlace> choose(std::string_view item,
+                                  std::span<const model::Transport> protocols,
                                   std::uint32_t start) const;
 
-  SlotUsage usage(std::uint32_t item, model::Protocol protocol) const;
+  SlotUsage usage(std::uint32_t item, model::Transport protocol) const;
 
  private:
   using Words = std::vector<std::uint64_t>;
@@ -92,12 +93,12 @@ class SlotTable {
   };
 
   Lane* lane_of(const SlotPlace& place);
-  const Lane& lane(std::uint32_t item, model::Protocol protocol) const;
+  const Lane& lane(std::uint32_t item, model::Transport protocol) const;
   void refresh_free(Lane& lane, const SlotPlace& place);
   std::optional<std::uint32_t> choose_in(std::uint32_t item,
-                                         std::span<const model::Protocol> protocols,
+                                         std::span<const model::Transport> protocols,
                                          std::uint32_t start) const;
-  std::vector<std::uint32_t> order_for(std::span<const model::Protocol> protocols) const;
+  std::vector<std::uint32_t> order_for(std::span<const model::Transport> protocols) const;
 
   const std::vector<ItemShape> items_;
   const Policy policy_;

@@ -47,7 +47,7 @@ struct ListenerAttributes {
 
 // Ports forward one to one: the n-th port of the range to the target's port plus n.
 struct ListenerSpec {
-  Protocol protocol = Protocol::tcp;
+  Transport protocol = Transport::tcp;
   PortRange ports{};
   std::string name{};  // at the provider; carries our cluster's id, so that it is known to be ours
   ListenerAttributes attributes{};

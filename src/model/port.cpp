@@ -4,11 +4,13 @@
 
 namespace berth::model {
 
-std::string_view to_string(Protocol protocol) { return protocol == Protocol::tcp ? "TCP" : "UDP"; }
+std::string_view to_string(Transport transport) {
+  return transport == Transport::tcp ? "TCP" : "UDP";
+}
 
-Result<Protocol> parse_protocol(std::string_view text) {
-  if (text == "TCP" || text == "tcp") return Protocol::tcp;
-  if (text == "UDP" || text == "udp") return Protocol::udp;
+Result<Transport> parse_transport(std::string_view text) {
+  if (text == "TCP" || text == "tcp") return Transport::tcp;
+  if (text == "UDP" || text == "udp") return Transport::udp;
   return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP", text);
 }
 

@@ -1,4 +1,4 @@
-// Protocols and ports: the words in which everything above speaks of where traffic enters. Plain
+// Transports and ports: the words in which everything above speaks of where traffic enters. Plain
 // values.
 #pragma once
 
@@ -11,14 +11,18 @@
 
 namespace berth::model {
 
-enum class Protocol : std::uint8_t { tcp, udp };
+enum class Transport : std::uint8_t { tcp, udp };
 
-std::string_view to_string(Protocol protocol);  // "TCP"
+std::string_view to_string(Transport transport);  // "TCP"
 // Upper or lower case; anything else is an error that lists what is allowed.
-Result<Protocol> parse_protocol(std::string_view text);
+Result<Transport> parse_transport(std::string_view text);
 
 using Port = std::uint16_t;
 Result<Port> parse_port(std::string_view text);
+// 0: it is none.
+constexpr Port port_of(std::int64_t number) {
+  return number < 1 || number > 65535 ? Port{0} : static_cast<Port>(number);
+}
 
 // `[first, last]`, both included. One port is a range of one.
 struct PortRange {
@@ -34,6 +38,13 @@ struct PortRange {
     return first <= other.last && other.first <= last;
   }
   friend auto operator<=>(const PortRange&, const PortRange&) = default;
+};
+
+// A port inside a Pod; or, where a node lends it one, the host port that leads there.
+struct PodPort {
+  Port port = 0;  // 0: not known
+  bool on_host = false;
+  friend auto operator<=>(const PodPort&, const PodPort&) = default;
 };
 
 // Where a listener sends traffic.

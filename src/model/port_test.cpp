@@ -25,8 +25,8 @@ TEST(Port, RangesOverlapWhenTheyShareAPort) {
 }
 
 TEST(Port, ProtocolErrorSaysWhatIsAllowed) {
-  EXPECT_EQ(parse_protocol("UDP").value(), Protocol::udp);
-  EXPECT_EQ(parse_protocol("SCTP").error().message, "protocol 'SCTP' is not one of TCP, UDP");
+  EXPECT_EQ(parse_transport("UDP").value(), Transport::udp);
+  EXPECT_EQ(parse_transport("SCTP").error().message, "protocol 'SCTP' is not one of TCP, UDP");
 }
 
 TEST(Port, IPv6TargetsAreBracketed) {

@@ -88,24 +88,23 @@ class PoolTeller : private Teller {
   }
 
   bool pools_have_room() {
-    for (const admission::PortWish& wish : wishes_.ports) {
-      const api::PortPool* const pool = pool_of(wish.slot.pool);
-      if (const auto misfit = claims::misfit(pool, wish.slot))
-        return bad(misfit->message, misfit->hint);
+    for (const claims::SlotRequest& wish : wishes_.ports) {
+      const api::PortPool* const pool = pool_of(wish.pool);
+      if (const auto misfit = claims::misfit(pool, wish)) return bad(misfit->message, misfit->hint);
       if (!has_room(*pool, wish)) return false;
     }
     return good("the pools have free ports");
   }
 
-  bool has_room(const api::PortPool& pool, const admission::PortWish& wish) {
+  bool has_room(const api::PortPool& pool, const claims::SlotRequest& wish) {
     std::vector<claims::ListenerPtr> taken;
     std::size_t all = 0;
     std::size_t unready = 0;
     for (const claims::ListenerPtr& listener : view_.cluster.listeners) {
       const auto protocol = claims::protocol_of(*listener);
       const bool fits = claims::pool_of(*listener) == pool.meta.key() && protocol &&
-                        std::ranges::count(wish.slot.protocols, *protocol) != 0 &&
-                        (wish.slot.item.empty() || claims::item_of(*listener) == wish.slot.item);
+                        std::ranges::count(wish.protocols, *protocol) != 0 &&
+                        (wish.item.empty() || claims::item_of(*listener) == wish.item);
       if (!fits || !claims::is_lock(*listener)) continue;
       ++all;
       if (!claims::claim_text(*listener).empty()) {

@@ -76,7 +76,7 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
 // Microseconds of one choice in a pool that is full but for its last port.
 double choice_in(std::uint32_t slots) {
   constexpr int kChoices = 20'000;
-  constexpr model::Protocol kTcp[] = {model::Protocol::tcp};
+  constexpr model::Transport kTcp[] = {model::Transport::tcp};
   ledger::SlotTable table(
       {{.name = "item", .first_port = 1, .slots = slots, .protocols = {kTcp[0]}}},
       ledger::Policy::in_order);

@@ -195,7 +195,7 @@ Result<> serve_edge(const std::string& protocol, int port) {
   if (!driver) return pass(driver);
   const auto at = static_cast<model::Port>(port);
   const model::ListenerSpec spec{
-      .protocol = protocol == "udp" ? model::Protocol::udp : model::Protocol::tcp,
+      .protocol = protocol == "udp" ? model::Transport::udp : model::Transport::tcp,
       .ports = {at, at},
       .name = "rooms"};
   auto id = (*driver)->create(context, lb, {&spec, 1}).front();

@@ -176,7 +176,7 @@ Result<> Players::move_in(const Room& room) {
   if (!mine.empty()) return {};
   for (const api::PortBindingItem& port : room.ports) {
     Result<Place> place =
-        station_->open({.protocol = *model::parse_protocol(port.protocol),
+        station_->open({.protocol = *model::parse_transport(port.protocol),
                         .at = {room.ip, static_cast<model::Port>(port.rs_start_port)},
                         .greeting = room.name + "\n"});
     if (!place) return pass(place);

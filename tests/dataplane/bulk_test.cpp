@@ -7,7 +7,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 class BulkTest : public ::testing::Test {
@@ -100,7 +100,7 @@ TEST_F(BulkTest, AResetInTheMiddleLeavesATrueBeginning) {
 }
 
 TEST_F(BulkTest, ShortConnectionsInARow) {
-  const auto door = edge_.open_door(Protocol::tcp, {{edge_.open_room()}, {edge_.open_room()}});
+  const auto door = edge_.open_door(Transport::tcp, {{edge_.open_room()}, {edge_.open_room()}});
   constexpr int kPlayers = 8;
   constexpr int kTimes = 400;
   std::atomic<int> wrong{0};

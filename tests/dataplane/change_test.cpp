@@ -7,7 +7,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 // Players that ask until they are told to stop.
@@ -34,7 +34,7 @@ TEST(Change, DrainingAndAddingLoseNoConnection) {
   Edge edge({.threads = 2});
   std::vector<model::Target> rooms;
   for (int i = 0; i < 4; ++i) rooms.push_back(edge.open_room());
-  const auto door = edge.open_door(Protocol::tcp, {{rooms[0]}});
+  const auto door = edge.open_door(Transport::tcp, {{rooms[0]}});
   Players players(6, [&](std::uint64_t seed) {
     const std::string said = random_bytes(1 + seed % 100'000, seed);
     const auto heard = ask_over_tcp(door.at, said, kTimeoutMs);
@@ -55,7 +55,7 @@ TEST(Change, RemovingBreaksConnectionsButNeverBytes) {
   Edge edge({.threads = 2});
   std::vector<model::Target> rooms;
   for (int i = 0; i < 4; ++i) rooms.push_back(edge.open_room());
-  const auto door = edge.open_door(Protocol::tcp, {{rooms[0]}});
+  const auto door = edge.open_door(Transport::tcp, {{rooms[0]}});
   std::atomic<int> broken{0};
   Players players(6, [&](std::uint64_t seed) {
     const std::string said = random_bytes(1 + seed % 300'000, seed);
@@ -81,7 +81,7 @@ TEST(Change, DatagramsGoWhereTheyShouldWhileTargetsChange) {
   Edge edge({.threads = 2});
   std::vector<model::Target> rooms;
   for (int i = 0; i < 4; ++i) rooms.push_back(edge.open_room());
-  const auto door = edge.open_door(Protocol::udp, {{rooms[0]}});
+  const auto door = edge.open_door(Transport::udp, {{rooms[0]}});
   std::atomic<int> lost{0};
   Players players(4, [&](std::uint64_t seed) {
     Client player = Client::udp(door.at);
@@ -114,7 +114,7 @@ TEST(Change, ThousandsOfListenersInOneProcess) {
   Edge edge({.threads = 2});
   const auto room = edge.open_room();
   std::vector<model::ListenerSpec> specs;
-  for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
+  for (const Transport protocol : {Transport::tcp, Transport::udp}) {
     for (std::size_t i = 0; i < kListeners; ++i) {
       const auto port = static_cast<model::Port>(kFirst + i);
       specs.push_back(
@@ -150,8 +150,8 @@ TEST(Change, AWideRangeReachesEachOfItsPorts) {
   const model::Target first{Edge::room_ip(), Edge::fresh_port(kPorts)};
   for (model::Port n = 0; n < kPorts; ++n)
     edge.open_room_at({first.ip, static_cast<model::Port>(first.port + n)}, fmt::format("{}:", n));
-  const auto tcp = edge.open_door(Protocol::tcp, {{first}}, {}, kPorts);
-  const auto udp = edge.open_door(Protocol::udp, {{first}}, {}, kPorts);
+  const auto tcp = edge.open_door(Transport::tcp, {{first}}, {}, kPorts);
+  const auto udp = edge.open_door(Transport::udp, {{first}}, {}, kPorts);
   for (model::Port n = 0; n < kPorts; ++n) {
     const auto at = [&](const Edge::Door& door) {
       return model::Target{door.at.ip, static_cast<model::Port>(door.at.port + n)};

@@ -20,7 +20,7 @@ std::string words_of(std::size_t player, int round) {
 int meet(bool tcp, const model::Target& door, const model::Target& room, std::size_t players) {
   const auto station = EchoStation::start(players + 1).value();
   const auto place =
-      station->open({.protocol = tcp ? model::Protocol::tcp : model::Protocol::udp, .at = room})
+      station->open({.protocol = tcp ? model::Transport::tcp : model::Transport::udp, .at = room})
           .value();
   std::vector<Client> all;
   for (std::size_t i = 0; i < players; ++i)

@@ -9,7 +9,7 @@
 namespace berth::edge {
 namespace {
 
-using model::Protocol;
+using model::Transport;
 using namespace testing;
 
 // What each of the two processes needs beside its players.
@@ -29,7 +29,7 @@ struct Meeting {
   ListenerSnapshot seen{};
 };
 
-Meeting meet(Protocol protocol, std::size_t players) {
+Meeting meet(Transport protocol, std::size_t players) {
   Edge edge({.threads = 2,
              .fd_budget = file_descriptors() - kOtherFds,
              .listening_files = 1,
@@ -38,12 +38,13 @@ Meeting meet(Protocol protocol, std::size_t players) {
              .udp_idle = std::chrono::minutes{10}});
   const model::Target room{Edge::room_ip(), Edge::fresh_port()};
   const auto door = edge.open_door(protocol, {{room}});
-  const auto crowd = berth::testing::run(
-      {.program = BERTH_CROWD,
-       .args = {protocol == Protocol::tcp ? "tcp" : "udp", door.at.ip, std::to_string(door.at.port),
-                room.ip, std::to_string(room.port), std::to_string(players)},
-       .env = {}},
-      "", std::chrono::minutes{3});
+  const auto crowd =
+      berth::testing::run({.program = BERTH_CROWD,
+                           .args = {protocol == Transport::tcp ? "tcp" : "udp", door.at.ip,
+                                    std::to_string(door.at.port), room.ip,
+                                    std::to_string(room.port), std::to_string(players)},
+                           .env = {}},
+                          "", std::chrono::minutes{3});
   EXPECT_EQ(crowd.exit_code, 0) << crowd.err;
   return {.heard = static_cast<std::size_t>(std::strtoull(crowd.out.c_str(), nullptr, 10)),
           .seen = edge.seen(door.id)};
@@ -51,7 +52,7 @@ Meeting meet(Protocol protocol, std::size_t players) {
 
 TEST(Crowd, EveryTcpPlayerHearsItsOwnWords) {
   const std::size_t players = std::min(kMostPlayers, (file_descriptors() - kOtherFds) / 2 - 10);
-  const Meeting meeting = meet(Protocol::tcp, players);
+  const Meeting meeting = meet(Transport::tcp, players);
   std::printf("%zu TCP connections at one time\n",
               static_cast<std::size_t>(meeting.seen.connections));
   EXPECT_EQ(meeting.heard, 2 * players);
@@ -62,7 +63,7 @@ TEST(Crowd, EveryTcpPlayerHearsItsOwnWords) {
 
 TEST(Crowd, EveryUdpPlayerHearsItsOwnWords) {
   const std::size_t players = std::min<std::size_t>(5000, file_descriptors() - kOtherFds - 10);
-  const Meeting meeting = meet(Protocol::udp, players);
+  const Meeting meeting = meet(Transport::udp, players);
   std::printf("%zu UDP sessions at one time\n", static_cast<std::size_t>(meeting.seen.connections));
   EXPECT_EQ(meeting.heard, 2 * players);
   EXPECT_EQ(meeting.seen.connections, players);
@@ -72,7 +73,7 @@ TEST(Crowd, EveryUdpPlayerHearsItsOwnWords) {
 TEST(Crowd, PastTheBudgetPlayersAreTurnedAwayAndTheOthersPlayOn) {
   constexpr std::size_t kPlaces = 200;
   Edge edge({.threads = 2, .fd_budget = 2 * kPlaces + 1, .listening_files = 1});
-  const auto door = edge.open_door(Protocol::tcp, {{edge.open_room()}});
+  const auto door = edge.open_door(Transport::tcp, {{edge.open_room()}});
   std::vector<Client> players;
   for (std::size_t i = 0; i < 2 * kPlaces; ++i) players.push_back(Client::tcp(door.at));
   std::size_t playing = 0;

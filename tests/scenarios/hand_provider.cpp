@@ -92,7 +92,7 @@ void makes_a_cloud_listener(Hand& hand) {
                               Spot{"west", 44004}, Spot{"west", 45000}};
   const Spot& spot = hand.any_of(std::span<const Spot>(kSpots));
   const Place place{{.id = std::string(spot.lb)},
-                    hand.chance(0.5) ? model::Protocol::tcp : model::Protocol::udp,
+                    hand.chance(0.5) ? model::Transport::tcp : model::Transport::udp,
                     spot.port};
   if (hand.world().provider().find(place.lb, place.protocol, place.port)) return;
   hand.say(fmt::format("  {} at the provider", shown(place)));

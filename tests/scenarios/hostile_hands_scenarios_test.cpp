@@ -163,7 +163,7 @@ TEST_F(HandsTest, TargetsThatSomebodyWroteAreNotServed) {
       mallory.ask("PATCH", path_in(kLobby, "listeners", "demo-tcp-31000"),
                   Object{{"spec", Object{{"targetGroup", Object{{"backends", Array{backend}}}}}}}));
   run_for(seconds{60});
-  const auto found = world().provider().find({.id = "demo"}, model::Protocol::tcp, 31000);
+  const auto found = world().provider().find({.id = "demo"}, model::Transport::tcp, 31000);
   EXPECT_TRUE(!found || found->spec.targets.empty());
   expect_order();
 }
@@ -222,6 +222,28 @@ TEST_F(HandsTest, WhatAPodWasToldIsToldAgain) {
   expect_order();
 }
 
+// Before its ports are bound nothing but its claims says what it was told.
+TEST_F(HandsTest, WhatAPodWasToldIsToldAgainBeforeItIsBound) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(
+      mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000")));
+  const std::string path = path_in(kLobby, "pods", "guest");
+  std::string edit(wire::string_at(
+      get(path), fmt::format("/metadata/annotations/{}", api::kPoolBindingsAnnotation)));
+  const std::string told = edit;
+  ASSERT_NE(edit.find("8000"), std::string::npos);
+  edit.replace(edit.find("8000"), 4, "22");
+  ASSERT_TRUE(
+      mallory.patch_meta(path, {{"annotations", Object{{api::kPoolBindingsAnnotation, edit}}}}));
+  run_for(minutes{3});
+  const Room room = RoomBook::read(get(path));
+  EXPECT_TRUE(room.ready) << wire::to_json(get(path));
+  EXPECT_EQ(wire::string_at(get(path),
+                            fmt::format("/metadata/annotations/{}", api::kPoolBindingsAnnotation)),
+            told);
+  expect_order();
+}
+
 TEST_F(HandsTest, APodThatAsksNoMoreGivesItsPortBack) {
   Hand mallory = tenant();
   for (int i = 0; i < 4; ++i)
@@ -263,7 +285,7 @@ TEST_F(HandsTest, AnUnsealedListenerOnAPortOfItsOwnPoolIsNotActedOn) {
                           asking(kLobby, "guest", "own/pair TCP_UDP 8000")));
   run_for(minutes{2});
   EXPECT_TRUE(is_ready(kLobby, "guest"));
-  const auto found = world().provider().find({.id = "east"}, model::Protocol::tcp, 43000);
+  const auto found = world().provider().find({.id = "east"}, model::Transport::tcp, 43000);
   EXPECT_TRUE(found && found->spec.targets.size() == 1);
   expect_order();
 }
@@ -282,7 +304,7 @@ TEST_F(HandsTest, AListenerThatIsMadeAgainIsNotBelieved) {
   ASSERT_TRUE(mallory.ask("POST", path_in(kLobby, "listeners"),
                           fresh_copy(listener, kLobby, "east-tcp-43000")));
   run_for(minutes{1});
-  const auto found = world().provider().find({.id = "east"}, model::Protocol::tcp, 43000);
+  const auto found = world().provider().find({.id = "east"}, model::Transport::tcp, 43000);
   EXPECT_TRUE(found && found->spec.targets.size() == 1);
   EXPECT_TRUE(is_ready(kLobby, "guest"));
   expect_order();
@@ -304,7 +326,7 @@ TEST_F(HandsTest, APortThatNobodyHasLeadsNowhereWhenThePodHasGone) {
   EXPECT_FALSE(is_ready(kLobby, "guest"));
   ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "guest")));
   run_for(minutes{2});
-  const auto found = world().provider().find({.id = "west"}, model::Protocol::tcp, 43000);
+  const auto found = world().provider().find({.id = "west"}, model::Transport::tcp, 43000);
   EXPECT_TRUE(found && found->spec.targets.empty());
   expect_order();
 }
@@ -334,7 +356,7 @@ TEST_F(HandsTest, AClaimOnAPeerIsNone) {
     // Not for a moment does it lead elsewhere.
     for (int i = 0; i < 100; ++i) {
       run_for(seconds{1});
-      const auto found = world().provider().find({.id = "west"}, model::Protocol::tcp, 43000);
+      const auto found = world().provider().find({.id = "west"}, model::Transport::tcp, 43000);
       ASSERT_TRUE(found && found->spec.targets.size() == 1) << ledger::to_string(state);
     }
     EXPECT_TRUE(is_ready(kLobby, "guest"));
@@ -529,7 +551,7 @@ TEST_F(AdministratorTest, ANamespaceGoesWithItsRoomsAndComesAgain) {
   run_for(minutes{2});
   ASSERT_TRUE(get("/api/v1/namespaces/lobby").is_null());
   EXPECT_FALSE(is_ready(kGames, "visitor")) << "its pool is gone";
-  for (const model::Protocol protocol : {model::Protocol::tcp, model::Protocol::udp})
+  for (const model::Transport protocol : {model::Transport::tcp, model::Transport::udp})
     EXPECT_FALSE(world().provider().find({.id = "west"}, protocol, 43000));
   expect_order();
   const Value after = get("/api/v1/namespaces/lobby");

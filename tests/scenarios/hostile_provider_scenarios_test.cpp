@@ -24,7 +24,7 @@ class ProviderHandsTest : public OperatorTest {
   // Done by somebody, in this moment.
   void touch() { house_.trust().note_place(kPlace, kAudited); }
 
-  static inline const Place kPlace{{.id = "west"}, model::Protocol::tcp, 43000};
+  static inline const Place kPlace{{.id = "west"}, model::Transport::tcp, 43000};
   lb::ObservedListener as_it_was_;
 };
 

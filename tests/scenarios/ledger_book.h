@@ -21,7 +21,7 @@ namespace berth::scenario {
 // A port of a load balancer.
 struct Place {
   model::LoadBalancerRef lb{};
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::Port port = 0;
   friend auto operator<=>(const Place&, const Place&) = default;
 };

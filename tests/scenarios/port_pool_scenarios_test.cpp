@@ -51,7 +51,7 @@ TEST(PortPool, APodIsToldItsPortAndThePortLeadsToIt) {
   ASSERT_TRUE(bindings);
   ASSERT_EQ(bindings->size(), 1u);
   const auto listener =
-      house.world().provider().find({model::Provider::edge, "", "demo"}, model::Protocol::tcp,
+      house.world().provider().find({model::Provider::edge, "", "demo"}, model::Transport::tcp,
                                     static_cast<model::Port>(bindings->front().start_port));
   ASSERT_TRUE(listener);
   ASSERT_EQ(listener->spec.targets.size(), 1u);
@@ -301,7 +301,7 @@ TEST(PortPool, AListenerOfAnotherNamespaceLeadsNobodyAway) {
   ASSERT_TRUE(cluster.run_for(std::chrono::minutes{20}));
   const auto targets = [&] {
     const auto listener = house.world().provider().find({model::Provider::edge, "", "demo"},
-                                                        model::Protocol::tcp, 30000);
+                                                        model::Transport::tcp, 30000);
     return listener ? static_cast<int>(listener->spec.targets.size()) : -1;
   };
   EXPECT_EQ(targets(), 0) << "nobody has the port";

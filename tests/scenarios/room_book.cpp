@@ -67,7 +67,7 @@ std::vector<Place> places_of(const api::PortBindingItem& binding) {
   std::vector<Place> out;
   for (const std::string& id : binding.load_balancer_ids) {
     if (const auto lb = model::parse_load_balancer(id, {})) {
-      out.push_back({*lb, binding.protocol == "UDP" ? model::Protocol::udp : model::Protocol::tcp,
+      out.push_back({*lb, binding.protocol == "UDP" ? model::Transport::udp : model::Transport::tcp,
                      static_cast<model::Port>(binding.start_port)});
     }
   }

@@ -56,7 +56,7 @@ class Inspection {
     const auto lbs = api::load_balancers_of(item, {});
     const auto protocols = api::protocols_of(item);
     for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
-      for (const model::Protocol protocol : *protocols)
+      for (const model::Transport protocol : *protocols)
         for (const model::LoadBalancerRef& lb : *lbs)
           wanted_.insert({lb, protocol, api::slot_ports(item, slot).first});
   }

@@ -113,7 +113,7 @@ Result<> check_cluster_id(std::string_view id) {
 
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming) {
   const std::string object = "Listener " + listener.meta.key().to_string();
-  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
+  const Result<model::Transport> protocol = model::parse_transport(listener.spec.protocol);
   if (!protocol) return fail(Error(protocol.error()).about(object).at("spec.protocol"));
   const auto lb = claims::load_balancer_of(listener, naming.defaults);
   if (!lb) {

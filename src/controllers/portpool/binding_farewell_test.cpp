@@ -309,10 +309,8 @@ TEST_F(NameComesBack, NothingOfTheFormerPodStaysOnTheBinding) {
 // Without keepduration the new Pod has a port of its own, and the old one's is cleaned beside it.
 TEST(BindingFarewell, ANewPodOfTheNameIsBoundWhileTheOldOnesPortIsCleaned) {
   Room room = ready_room({entry(30000), entry(30001)});
-  room.pod = room.new_pod("uid-2", "token-2");
+  room.pod = room.new_pod("uid-2", "token-2", {entry(30001)});
   room.pod->ips = {"10.0.0.2"};
-  put(room.pod->meta.annotations, api::kPoolBindingsAnnotation,
-      api::encode_pool_bindings({entry(30001)}));
   room.set_claim(Room::admission("token-2"), "demo-tcp-30001");
   room.listeners["demo-tcp-30001"].spec.target_group.reset();
   room.confirm();

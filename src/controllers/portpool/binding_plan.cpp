@@ -30,13 +30,15 @@ class Planner {
  public:
   explicit Planner(const BindingView& view) : view_(view) {
     if (!view.pod) return;
-    told_ = what_was_told();
+    told_ = view.told;
     refresh_entries(told_, view.pool_of);
   }
 
   BindingPlan plan() {
     if (view_.is_foreign) return {};  // its status and readiness are not ours to write
     if (view_.is_unreadable) return plan_unreadable();
+    if (view_.is_in_doubt && has_living_pod() && !view_.pod->meta.deleting)
+      return {.look_again = kCatchUp};
     for (const HeldSlot& slot : view_.slots) plan_slot(slot);
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
@@ -68,20 +70,6 @@ class Planner {
       plan_.pod_note.status = std::string(api::kNotReady);
     plan_condition(false);
     return std::move(plan_);
-  }
-
-  // The annotation is the tenant's to edit: where its seal says that somebody did, the PortBinding
-  // has it as it was. Neither gives it a port that no claim says is its own.
-  std::vector<api::PortBindingItem> what_was_told() const {
-    const kube::Pod& pod = *view_.pod;
-    const Result<std::vector<api::PortBindingItem>> written =
-        api::decode_pool_bindings(kube::get(pod.meta.annotations, api::kPoolBindingsAnnotation));
-    const bool edited = !written || view_.proof.verdict == crypto::SealVerdict::forged;
-    if (!edited) return *written;
-    const bool is_recorded = view_.binding && kube::get(view_.binding->meta.annotations,
-                                                        kPodUidAnnotation) == pod.meta.uid;
-    if (is_recorded) return view_.binding->spec.port_binding_list;
-    return written ? *written : std::vector<api::PortBindingItem>{};
   }
 
   bool is_own(const HeldSlot& slot) {
@@ -306,10 +294,13 @@ class Planner {
   void take_again(const HeldSlot& slot) {
     const kube::Pod& pod = *view_.pod;
     const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
-    lead_here(slot, *entry_for(told_, *slot.lock),
+    const api::PortBindingItem& entry = *entry_for(told_, *slot.lock);
+    lead_here(slot, entry,
               bound({.token = std::string(token),
                      .ns = view_.key.ns,
                      .request = view_.proof.request,
+                     .pod_port = {.port = model::port_of(entry.rs_start_port),
+                                  .on_host = entry.host_port},
                      .keep = keep_of(pod, view_.max_keep)}));
   }
 
@@ -481,31 +472,6 @@ class Planner {
 };
 
 }  // namespace
-
-void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& ring) {
-  if (!view.pod || !ring) return;
-  const kube::ObjectMeta& meta = view.pod->meta;
-  const std::string token(kube::get(meta.labels, ledger::kTokenLabel));
-  view.seal = [ring, token, ns = view.key.ns](std::string_view request,
-                                              const std::vector<api::PortBindingItem>& told) {
-    return claims::seal_ports(*ring, {token, ns, told}, request);
-  };
-  view.proof = proof_of(*view.pod, *ring);
-}
-
-claims::PortsProof proof_of(const kube::Pod& pod, const crypto::KeyRing& ring) {
-  const kube::StringMap& annotations = pod.meta.annotations;
-  const auto told = api::decode_pool_bindings(kube::get(annotations, api::kPoolBindingsAnnotation));
-  if (!told) return {};
-  const std::string token(kube::get(pod.meta.labels, ledger::kTokenLabel));
-  claims::PortsProof proof =
-      claims::judge_ports(ring, {token, pod.meta.ns.view(), *told},
-                          kube::get(annotations, claims::kPortsSealAnnotation));
-  // Whoever took the label off took the proof away, not the ports.
-  if (token.empty() && proof.verdict == crypto::SealVerdict::forged)
-    proof.verdict = crypto::SealVerdict::absent;
-  return proof;
-}
 
 BindingPlan plan_binding(const BindingView& view) { return Planner(view).plan(); }
 

@@ -50,8 +50,11 @@ struct BindingView {
   bool is_foreign = false;
   // A slot that it was told of has a claim that this version cannot read.
   bool is_unreadable = false;
-  // What the seal of the Pod's ports says of what it was told.
+  // What the Pod was told of its ports, as far as we can know it, and what its seal says of it.
+  std::vector<api::PortBindingItem> told{};
   claims::PortsProof proof{};
+  // Somebody edited what it was told, and what would prove how it was is not here yet.
+  bool is_in_doubt = false;
   // Seals what it was told, in answer to this request; empty while there are no keys.
   std::function<std::string(std::string_view request,
                             const std::vector<api::PortBindingItem>& told)>
@@ -103,11 +106,6 @@ struct BindingPlan {
   std::vector<kube::EventNote> pod_events{};  // once that is written, too
   std::optional<Duration> look_again{};
 };
-
-// What the seal of a Pod's ports says of what it was told.
-claims::PortsProof proof_of(const kube::Pod& pod, const crypto::KeyRing& ring);
-// How the seal of its Pod's ports is judged, and made anew; the ring may be null.
-void add_proof(BindingView& view, const std::shared_ptr<const crypto::KeyRing>& ring);
 
 BindingPlan plan_binding(const BindingView& view);
 

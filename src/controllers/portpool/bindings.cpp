@@ -10,6 +10,7 @@
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
+#include "controllers/portpool/told.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -126,9 +127,9 @@ BindingView BindingController::view_of(const ObjectKey& key, Tasks& tasks) {
                    .quarantine = options_.quarantine,
                    .max_keep = options_.max_keep};
   add_slots(view);
+  add_told(view, sealer_.ring());
   add_lost(view);
   view.lost_for = lost_for(view, tasks.now());
-  add_proof(view, sealer_.ring());
   return view;
 }
 
@@ -193,10 +194,7 @@ bool BindingController::is_wanted(const api::Listener& lock) const {
 
 void BindingController::add_lost(BindingView& view) const {
   if (!view.pod || view.pod->finished()) return;
-  const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(
-      kube::get(view.pod->meta.annotations, api::kPoolBindingsAnnotation));
-  if (!told) return;
-  for (const api::PortBindingItem& entry : *told) {
+  for (const api::PortBindingItem& entry : view.told) {
     const auto lock = lock_of(entry, caches_.listeners);
     if (!lock) {
       view.misses_lock = true;

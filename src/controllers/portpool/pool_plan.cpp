@@ -17,14 +17,14 @@ using wire::Value;
 
 struct ItemParts {
   std::vector<LoadBalancerRef> lbs;
-  std::vector<model::Protocol> protocols;
+  std::vector<model::Transport> protocols;
 };
 
 Result<ItemParts> parts_of(const api::PortPool& pool, const api::PortPoolItem& item,
                            const RefsOf& refs_of) {
   Result<std::vector<LoadBalancerRef>> lbs = refs_of(pool, item);
   if (!lbs) return pass(lbs);
-  Result<std::vector<model::Protocol>> protocols = api::protocols_of(item);
+  Result<std::vector<model::Transport>> protocols = api::protocols_of(item);
   if (!protocols) return pass(protocols);
   return ItemParts{std::move(*lbs), std::move(*protocols)};
 }
@@ -34,7 +34,7 @@ std::string shown_id(const std::string& text, const LoadBalancerRef& lb) {
   return lb.provider == model::Provider::edge && text.starts_with("edge:") ? text : lb.id;
 }
 
-std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Protocol protocol,
+std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Transport protocol,
                        const model::PortRange& ports) {
   std::string names;
   for (std::size_t i = 1; i < lbs.size(); ++i)
@@ -108,7 +108,7 @@ api::PortPoolItemStatus item_status(const api::PortPool& pool, const api::PortPo
     judge(report, status);
     return status;
   }
-  for (const model::Protocol protocol : parts->protocols)
+  for (const model::Transport protocol : parts->protocols)
     status.protocol.emplace_back(model::to_string(protocol));
   for (std::size_t i = 0; i < parts->lbs.size(); ++i) {
     const auto object = balancer_of(parts->lbs[i]);
@@ -143,7 +143,7 @@ Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
   std::vector<WantedListener> out;
   for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot) {
     const model::PortRange ports = api::slot_ports(item, slot);
-    for (const model::Protocol protocol : parts->protocols) {
+    for (const model::Transport protocol : parts->protocols) {
       for (std::size_t i = 0; i < parts->lbs.size(); ++i) {
         const LoadBalancerRef& lb = parts->lbs[i];
         out.push_back({.name = api::pool_listener_name(lb, protocol, ports),
@@ -169,7 +169,7 @@ claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wa
   return {.ns = std::string(pool.meta.ns.view()),
           .name = wanted.name,
           .lb = wanted.lb,
-          .protocol = model::parse_protocol(wanted.spec.protocol).value_or(model::Protocol::tcp),
+          .protocol = model::parse_transport(wanted.spec.protocol).value_or(model::Transport::tcp),
           .ports = api::ports_of(wanted.spec),
           .owner_uid = pool.meta.uid,
           .item = wanted.item,
@@ -224,7 +224,7 @@ Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
   std::vector<WantedGrant> out;
   if (api::slot_count(item) == 0) return out;
   for (const LoadBalancerRef& lb : parts->lbs) {
-    for (const model::Protocol protocol : parts->protocols) {
+    for (const model::Transport protocol : parts->protocols) {
       out.push_back(
           {.lb = lb,
            .grant = {.protocol = protocol,

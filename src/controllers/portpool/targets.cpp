@@ -9,7 +9,7 @@ namespace {
 // The host port of that protocol. On the node's own network every protocol has the number of the
 // container port, whichever are declared.
 std::optional<model::Port> host_port_of(const kube::Pod& pod, model::Port container_port,
-                                        model::Protocol protocol) {
+                                        model::Transport protocol) {
   std::optional<model::Port> same_number;
   for (const kube::ContainerPort& port : pod.ports) {
     if (port.port != container_port || port.host_port == 0) continue;
@@ -26,7 +26,7 @@ std::optional<model::Target> target_of(const api::ListenerSpec& spec, const kube
     if (pod.ips.empty()) return std::nullopt;
     return model::Target{pod.ips.front(), container_port};
   }
-  const Result<model::Protocol> protocol = model::parse_protocol(spec.protocol);
+  const Result<model::Transport> protocol = model::parse_transport(spec.protocol);
   if (pod.host_ip.view().empty() || !protocol) return std::nullopt;
   const auto host_port = host_port_of(pod, container_port, *protocol);
   if (!host_port) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "claims/test_support.h"
 #include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/pool_plan.h"
+#include "controllers/portpool/told.h"
 #include "wire/patch.h"
 
 namespace berth::controllers::portpool::testing {
@@ -46,11 +47,16 @@ class Room {
     for (std::size_t i = 0; i < told.size(); ++i) {
       ledger::Claim claim = admission(kToken);
       claim.entry = static_cast<int>(i);
+      claim.pod_port.port = model::port_of(told[i].rs_start_port);
       add_slot(told[i], ledger::encode(claim));
     }
   }
 
   kube::Pod new_pod(std::string uid, std::string token) const {
+    return new_pod(std::move(uid), std::move(token), told_);
+  }
+  kube::Pod new_pod(std::string uid, std::string token,
+                    const std::vector<api::PortBindingItem>& told) const {
     kube::Pod out{.meta = {.ns = kube::Interned("games"),
                            .name = "room-0",
                            .uid = std::move(uid),
@@ -58,14 +64,18 @@ class Room {
                   .ips = {"10.0.0.1"},
                   .phase = kube::PodPhase::running};
     put(out.meta.annotations, api::kPortPoolsAnnotation, "true");
-    put(out.meta.annotations, api::kPoolBindingsAnnotation, api::encode_pool_bindings(told_));
-    give_token(out, std::move(token));
+    put(out.meta.annotations, api::kPoolBindingsAnnotation, api::encode_pool_bindings(told));
+    give_token(out, std::move(token), told);
     return out;
   }
   // As our webhook would, with a seal of what it is told.
   void give_token(kube::Pod& to, std::string token) const {
+    give_token(to, std::move(token), told_);
+  }
+  static void give_token(kube::Pod& to, std::string token,
+                         const std::vector<api::PortBindingItem>& told) {
     put(to.meta.annotations, claims::kPortsSealAnnotation,
-        claims::seal_ports(*claims::testing::sealer().ring(), {token, "games", told_}, "request"));
+        claims::seal_ports(*claims::testing::sealer().ring(), {token, "games", told}, "request"));
     put(to.meta.labels, ledger::kTokenLabel, std::move(token));
   }
   static ledger::Claim admission(std::string token) {
@@ -196,7 +206,7 @@ class Room {
     const bool asks = pod && !pod->finished();
     for (const api::PortBindingItem& told : told_)
       out.misses_lock = out.misses_lock || (asks && !listeners.contains(lock_of(told)));
-    add_proof(out, claims::testing::sealer().ring());
+    add_told(out, claims::testing::sealer().ring());
     return out;
   }
   static std::string lock_of(const api::PortBindingItem& told) {

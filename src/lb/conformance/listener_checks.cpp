@@ -8,7 +8,7 @@ namespace {
 
 using model::ListenerSpec;
 using model::LoadBalancerRef;
-using model::Protocol;
+using model::Transport;
 
 void limits_are_positive(Subject& subject) {
   const model::Abilities& limits = subject.driver().abilities();
@@ -47,7 +47,7 @@ void created_listener_is_listed_as_asked(Subject& subject) {
   ASSERT_FALSE(id.empty());
   const auto listener = probe.find(lb, id);
   ASSERT_TRUE(listener);
-  EXPECT_EQ(listener->spec.protocol, Protocol::tcp);
+  EXPECT_EQ(listener->spec.protocol, Transport::tcp);
   EXPECT_EQ(listener->spec.ports, probe.spec(0).ports);
   EXPECT_EQ(listener->spec.name, probe.spec(0).name) << "a lost reply could not be found again";
   EXPECT_TRUE(listener->spec.targets.empty());
@@ -185,8 +185,8 @@ void ranges_take_all_their_ports(Subject& subject) {
 void protocols_share_a_port_where_the_provider_can(Subject& subject) {
   Probe probe(subject);
   const LoadBalancerRef lb = subject.first();
-  const std::string tcp = probe.create(lb, probe.spec(0, Protocol::tcp));
-  const auto udp = probe.create(lb, std::vector{probe.spec(0, Protocol::udp)});
+  const std::string tcp = probe.create(lb, probe.spec(0, Transport::tcp));
+  const auto udp = probe.create(lb, std::vector{probe.spec(0, Transport::udp)});
   ASSERT_EQ(udp.size(), 1u);
   if (!probe.abilities().has_both_protocols) {
     ASSERT_FALSE(udp[0]);

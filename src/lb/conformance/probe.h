@@ -23,11 +23,11 @@ class Probe {
   const model::Abilities& abilities() { return driver().abilities(); }
   model::Port port(int n) { return static_cast<model::Port>(subject_.first_port() + n); }
 
-  model::ListenerSpec spec(int n, model::Protocol protocol = model::Protocol::tcp) {
+  model::ListenerSpec spec(int n, model::Transport protocol = model::Transport::tcp) {
     return {.protocol = protocol,
             .ports = {port(n), port(n)},
             .name = fmt::format("conformance-{}-{}", port(n),
-                                protocol == model::Protocol::tcp ? "t" : "u")};
+                                protocol == model::Transport::tcp ? "t" : "u")};
   }
 
   std::vector<Result<std::string>> create(const model::LoadBalancerRef& lb,

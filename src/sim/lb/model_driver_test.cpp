@@ -86,7 +86,7 @@ TEST_F(ModelDriverTest, ALostReplyTookEffect) {
   const ListenerSpec spec = at(80);
   const auto results = driver_.create(context(), kLb, {&spec, 1});
   EXPECT_EQ(results[0].error().code, Code::timeout);
-  EXPECT_TRUE(provider_.find(kLb, model::Protocol::tcp, 80));
+  EXPECT_TRUE(provider_.find(kLb, model::Transport::tcp, 80));
 }
 
 TEST_F(ModelDriverTest, ASlowTaskLandsAlthoughItsCallerGaveUp) {
@@ -94,12 +94,12 @@ TEST_F(ModelDriverTest, ASlowTaskLandsAlthoughItsCallerGaveUp) {
   const ListenerSpec spec = at(80);
   const auto results = driver_.create(context().within(10s), kLb, {&spec, 1});
   EXPECT_EQ(results[0].error().code, Code::timeout);
-  EXPECT_FALSE(provider_.find(kLb, model::Protocol::tcp, 80));
+  EXPECT_FALSE(provider_.find(kLb, model::Transport::tcp, 80));
   const ListenerSpec other = at(81);
   EXPECT_EQ(driver_.create(context(), kLb, {&other, 1})[0].error().code, Code::unavailable)
       << "a second change during the first";
   provider_.advance(kernel_.now() + 30s);
-  EXPECT_TRUE(provider_.find(kLb, model::Protocol::tcp, 80));
+  EXPECT_TRUE(provider_.find(kLb, model::Transport::tcp, 80));
 }
 
 TEST_F(ModelDriverTest, ASlowTaskIsWaitedFor) {
@@ -109,7 +109,7 @@ TEST_F(ModelDriverTest, ASlowTaskIsWaitedFor) {
   const auto results = driver_.create(context(), kLb, {&spec, 1});
   ASSERT_TRUE(results[0]);
   EXPECT_EQ(kernel_.now() - before, 30s);
-  EXPECT_EQ(provider_.find(kLb, model::Protocol::tcp, 80)->id, *results[0]);
+  EXPECT_EQ(provider_.find(kLb, model::Transport::tcp, 80)->id, *results[0]);
 }
 
 TEST_F(ModelDriverTest, FaultsStrikeByTheirChance) {
@@ -156,7 +156,7 @@ TEST_F(ModelDriverTest, ACrashStrikesOnBothSidesOfAWrite) {
     const ListenerSpec spec = at(80);
     const auto results = driver.create({.tasks = process}, kLb, {&spec, 1});
     EXPECT_EQ(results[0].error().code, Code::stopped);
-    EXPECT_EQ(provider.find(kLb, model::Protocol::tcp, 80).has_value(), side == CrashSide::after);
+    EXPECT_EQ(provider.find(kLb, model::Transport::tcp, 80).has_value(), side == CrashSide::after);
   }
 }
 

@@ -137,7 +137,7 @@ ModelProvider::Balancer* ModelProvider::find_balancer(const LoadBalancerRef& lb)
   return &fresh;
 }
 
-const std::string* ModelProvider::holder(const Balancer& balancer, model::Protocol protocol,
+const std::string* ModelProvider::holder(const Balancer& balancer, model::Transport protocol,
                                          model::PortRange ports) {
   auto it = balancer.by_first_port.upper_bound({protocol, ports.last});
   if (it == balancer.by_first_port.begin()) return nullptr;
@@ -175,7 +175,7 @@ Result<std::string> ModelProvider::create_one(const LoadBalancerRef& lb, const L
     return fail(Code::unsupported, "a listener has one port");
   }
   const auto other =
-      spec.protocol == model::Protocol::tcp ? model::Protocol::udp : model::Protocol::tcp;
+      spec.protocol == model::Transport::tcp ? model::Transport::udp : model::Transport::tcp;
   const std::string* taken = holder(*balancer, spec.protocol, spec.ports);
   if (!taken && !options_.limits.has_both_protocols) taken = holder(*balancer, other, spec.ports);
   if (taken) return fail(Code::already_exists, "port {} is taken by {}", spec.ports.first, *taken);

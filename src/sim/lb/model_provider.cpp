@@ -113,7 +113,7 @@ std::vector<ObservedListener> ModelProvider::listeners(const LoadBalancerRef& lb
 }
 
 std::optional<ObservedListener> ModelProvider::find(const LoadBalancerRef& lb,
-                                                    model::Protocol protocol,
+                                                    model::Transport protocol,
                                                     model::Port port) const {
   for (ObservedListener& listener : listeners(lb)) {
     if (listener.spec.protocol == protocol && listener.spec.ports.contains(port)) {

@@ -93,7 +93,8 @@ class ModelProvider {
   std::vector<model::LoadBalancerRef> load_balancers() const;
   std::vector<berth::lb::ObservedListener> listeners(const model::LoadBalancerRef& lb) const;
   std::optional<berth::lb::ObservedListener> find(const model::LoadBalancerRef& lb,
-                                                  model::Protocol protocol, model::Port port) const;
+                                                  model::Transport protocol,
+                                                  model::Port port) const;
   std::uint64_t calls(Call call) const;
   std::uint64_t calls() const;
   // Entries of the largest call of its kind.
@@ -123,7 +124,7 @@ class ModelProvider {
   struct Balancer {
     model::LoadBalancerInfo info{};
     std::map<std::string, berth::lb::ObservedListener> listeners{};
-    std::map<std::pair<model::Protocol, model::Port>, std::string> by_first_port{};
+    std::map<std::pair<model::Transport, model::Port>, std::string> by_first_port{};
     std::uint64_t task = 0;  // under way; 0: none
   };
   struct Batch {
@@ -144,7 +145,7 @@ class ModelProvider {
   std::optional<Error> next_read_error(Call call) REQUIRES(mu_);
   std::size_t batch_bound(Call call) const;
   Results apply_all(std::size_t size, const Apply& apply) REQUIRES(mu_);
-  static const std::string* holder(const Balancer& balancer, model::Protocol protocol,
+  static const std::string* holder(const Balancer& balancer, model::Transport protocol,
                                    model::PortRange ports);
   void insert(const model::LoadBalancerRef& lb, Balancer& balancer,
               berth::lb::ObservedListener listener) REQUIRES(mu_);

@@ -269,7 +269,7 @@ Result<> LoopbackNode::open_ports(Room& room, const Value& pod) {
     for (const Value& container : array_or_empty(pod, "/spec/containers")) {
       const std::string container_name(wire::string_at(container, "/name"));
       for (const Value& port : array_or_empty(container, "/ports")) {
-        const auto protocol = model::parse_protocol(wire::string_at(port, "/protocol"));
+        const auto protocol = model::parse_transport(wire::string_at(port, "/protocol"));
         if (!protocol || !opened) continue;
         const auto inside = static_cast<model::Port>(int_or(port, "/containerPort", 0));
         opened = open_port(room, *protocol, {room.running.address, inside}, container_name, name);
@@ -289,10 +289,10 @@ Result<> LoopbackNode::open_ports(Room& room, const Value& pod) {
   return fail(Code::exhausted, "no free address in 127.16.0.0/12 after {} tries", kMaxAddressTries);
 }
 
-Result<> LoopbackNode::open_port(Room& room, model::Protocol protocol, const model::Target& at,
+Result<> LoopbackNode::open_port(Room& room, model::Transport protocol, const model::Target& at,
                                  const std::string& container, const std::string& pod) {
   const std::shared_ptr<Journal> journal = room.journals.at(container);
-  const char* const word = protocol == model::Protocol::tcp ? "tcp" : "udp";
+  const char* const word = protocol == model::Transport::tcp ? "tcp" : "udp";
   Result<std::unique_ptr<edge::EchoStation::Place>> place =
       station_->open({.protocol = protocol,
                       .at = at,

@@ -67,7 +67,7 @@ class LoopbackNode {
 
   Result<std::shared_ptr<Room>> open(const Context& context, const wire::Value& pod);
   Result<> open_ports(Room& room, const wire::Value& pod);
-  Result<> open_port(Room& room, model::Protocol protocol, const model::Target& at,
+  Result<> open_port(Room& room, model::Transport protocol, const model::Target& at,
                      const std::string& container, const std::string& pod);
   void close(const kube::ObjectKey& key);
   std::shared_ptr<Room> room_of(const kube::ObjectKey& key) const;

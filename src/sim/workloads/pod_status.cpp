@@ -152,7 +152,7 @@ std::vector<HostPort> host_ports(const Value& pod) {
     for (const Value& port : array_or_empty(container, "/ports")) {
       const std::int64_t inside = int_or(port, "/containerPort", 0);
       const std::int64_t number = int_or(port, "/hostPort", on_host ? inside : 0);
-      const auto protocol = model::parse_protocol(wire::string_at(port, "/protocol"));
+      const auto protocol = model::parse_transport(wire::string_at(port, "/protocol"));
       if (number == 0 || !protocol) continue;
       const std::string_view ip = wire::string_at(port, "/hostIP");
       out.push_back({.ip = ip == "0.0.0.0" ? "" : std::string(ip),

@@ -12,7 +12,7 @@ namespace berth::workloads {
 
 struct HostPort {
   std::string ip{};  // empty: every address of the node
-  model::Protocol protocol = model::Protocol::tcp;
+  model::Transport protocol = model::Transport::tcp;
   model::Port port = 0;
   model::Port container_port = 0;
 };
