@@ -4,6 +4,7 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/string.hpp>
+#include <boost/json/value_stack.hpp>
 #include <cmath>
 
 #include "base/encoding.h"
@@ -16,35 +17,62 @@ namespace {
 constexpr std::size_t kParserDepth = kMaxDepth + 1;
 
 // Boost's own parser rounds one double in five of 17 digits wrongly and makes infinities of large
-// ones; simdjson does neither, and is faster.
-Value to_value(simdjson::dom::element element) {
+// ones; simdjson does neither, and is faster. Its document becomes a Value from the leaves upwards.
+void push(boost::json::value_stack& stack, simdjson::dom::element element) {
   using Type = simdjson::dom::element_type;
   switch (element.type()) {
     case Type::OBJECT: {
       const simdjson::dom::object fields = element.get_object().value_unsafe();
-      Object object;
-      object.reserve(fields.size());
+      std::size_t size = 0;
       for (const auto field : fields) {
-        object.insert_or_assign(field.key, to_value(field.value));
+        stack.push_key(field.key);
+        push(stack, field.value);
+        ++size;
       }
-      return object;
+      return stack.push_object(size);
     }
     case Type::ARRAY: {
       const simdjson::dom::array items = element.get_array().value_unsafe();
-      Array array;
-      array.reserve(items.size());
-      for (const auto item : items) array.push_back(to_value(item));
-      return array;
+      std::size_t size = 0;
+      for (const auto item : items) {
+        push(stack, item);
+        ++size;
+      }
+      return stack.push_array(size);
     }
-    case Type::STRING: return Value(element.get_string().value_unsafe());
-    case Type::INT64: return element.get_int64().value_unsafe();
-    case Type::UINT64: return element.get_uint64().value_unsafe();
-    case Type::DOUBLE: return element.get_double().value_unsafe();
-    case Type::BOOL: return element.get_bool().value_unsafe();
-    case Type::NULL_VALUE: break;
+    case Type::STRING: return stack.push_string(element.get_string().value_unsafe());
+    case Type::INT64: return stack.push_int64(element.get_int64().value_unsafe());
+    case Type::UINT64: return stack.push_uint64(element.get_uint64().value_unsafe());
+    case Type::DOUBLE: return stack.push_double(element.get_double().value_unsafe());
+    case Type::BOOL: return stack.push_bool(element.get_bool().value_unsafe());
+    case Type::NULL_VALUE: return stack.push_null();
   }
-  return nullptr;
 }
+
+// What parsing needs beside the text. Made once per thread, since most texts are short and their
+// buffers cost more than reading them.
+struct Workbench {
+  simdjson::dom::parser parser{};
+  boost::json::value_stack stack{};
+
+  Result<Value> parse(std::string_view text) {
+    if (parser.capacity() < text.size()) {
+      if (const auto error = parser.allocate(text.size(), kParserDepth)) {
+        return fail(Code::exhausted, "no room to parse JSON of {} bytes: {}", text.size(),
+                    simdjson::error_message(error));
+      }
+    }
+    simdjson::dom::element root;
+    if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
+      return fail(Code::invalid, "not a JSON document: {}", simdjson::error_message(error));
+    }
+    stack.reset();
+    push(stack, root);
+    return stack.release();
+  }
+};
+// A longer text gets buffers of its own, so that no thread keeps large ones.
+constexpr std::size_t kMaxKeptText = 64u << 10;
 
 class Writer {
  public:
@@ -128,16 +156,9 @@ std::string written(const Value& value, bool pretty) {
 
 Result<Value> parse_json(std::string_view text) {
   if (text.empty()) return fail(Code::invalid, "not a JSON document: there is no text");
-  simdjson::dom::parser parser;
-  if (const auto error = parser.allocate(text.size(), kParserDepth)) {
-    return fail(Code::exhausted, "no room to parse JSON of {} bytes: {}", text.size(),
-                simdjson::error_message(error));
-  }
-  simdjson::dom::element root;
-  if (const auto error = parser.parse(text.data(), text.size()).get(root)) {
-    return fail(Code::invalid, "not a JSON document: {}", simdjson::error_message(error));
-  }
-  return to_value(root);
+  if (text.size() > kMaxKeptText) return Workbench().parse(text);
+  thread_local Workbench bench;
+  return bench.parse(text);
 }
 
 std::string to_json(const Value& value) { return written(value, false); }
