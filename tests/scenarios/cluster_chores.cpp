@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/json.hpp>
+#include <set>
 
 #include "hands.h"
 
@@ -14,6 +15,7 @@ using wire::Object;
 using wire::Value;
 using world::World;
 
+constexpr std::string_view kOurGroup = "networkextension.bkbcs.tencent.com";
 constexpr std::array<std::string_view, 5> kInNamespaces{"pods", "portpools", "listeners",
                                                         "portbindings", "secrets"};
 
@@ -41,41 +43,40 @@ bool remove_all(World& world, const std::string& ns, std::string_view plural) {
 }  // namespace
 
 void collect_garbage(World& world) {
-  const auto pools = world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
-  const auto listeners =
-      world.cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/listeners");
+  const sim::kube::Server& server = world.cluster().server();
+  const auto pools = server.objects(kOurGroup, "portpools");
+  const auto listeners = server.objects(kOurGroup, "listeners");
   if (!pools || !listeners) return;
-  for (const Value& listener : *listeners) {
-    const std::string_view owner = wire::string_at(listener, "/metadata/ownerReferences/0/uid");
-    if (owner.empty() || is_ending(listener)) continue;
-    const bool there = std::ranges::any_of(*pools, [&](const Value& pool) {
-      return wire::string_at(pool, "/metadata/uid") == owner &&
-             wire::string_at(pool, "/metadata/namespace") ==
-                 wire::string_at(listener, "/metadata/namespace");
-    });
-    if (there) continue;
-    (void)world.cluster().ask(
-        "DELETE",
-        path_in(wire::string_at(listener, "/metadata/namespace"), "listeners", name_of(listener)),
-        of_uid(listener));
+  // Pools that are there, as their Listeners name them.
+  std::set<std::pair<std::string_view, std::string_view>> owners;
+  for (const auto& pool : *pools)
+    owners.emplace(wire::string_at(*pool, "/metadata/namespace"),
+                   wire::string_at(*pool, "/metadata/uid"));
+  for (const auto& listener : *listeners) {
+    const std::string_view ns = wire::string_at(*listener, "/metadata/namespace");
+    const std::string_view owner = wire::string_at(*listener, "/metadata/ownerReferences/0/uid");
+    if (owner.empty() || is_ending(*listener) || owners.contains({ns, owner})) continue;
+    (void)world.cluster().ask("DELETE", path_in(ns, "listeners", name_of(*listener)),
+                              of_uid(*listener));
   }
 }
 
 std::vector<std::string> end_namespaces(World& world) {
   std::vector<std::string> out;
-  const auto all = world.cluster().list("/api/v1/namespaces");
-  for (Value ns : all ? *all : std::vector<Value>{}) {
-    if (!is_ending(ns)) continue;
-    const std::string name = name_of(ns);
+  const auto namespaces = world.cluster().server().objects("", "namespaces");
+  for (const auto& ns : *namespaces) {
+    if (!is_ending(*ns)) continue;
+    const std::string name = name_of(*ns);
     out.push_back(name);
     bool empty = true;
     for (const std::string_view plural : kInNamespaces)
       empty = remove_all(world, name, plural) && empty;
     if (!empty) continue;
-    (void)wire::set_at(ns, "/spec/finalizers", Array{});
-    ns.as_object()["apiVersion"] = "v1";
-    ns.as_object()["kind"] = "Namespace";
-    (void)world.cluster().ask("PUT", "/api/v1/namespaces/" + name + "/finalize", ns);
+    const std::string path = "/api/v1/namespaces/" + name;
+    Result<Value> last = world.cluster().ask("GET", path);
+    if (!last) continue;
+    (void)wire::set_at(*last, "/spec/finalizers", Array{});
+    (void)world.cluster().ask("PUT", path + "/finalize", *last);
   }
   return out;
 }

@@ -168,9 +168,9 @@ Result<> PoolHouse::open() {
 Result<> PoolHouse::rest() {
   std::deque<std::string> writes;
   const auto observing =
-      cluster().desk().observe([&](const net::Request& request, const net::Reply& reply) {
+      cluster().desk().observe([&](const net::Request& request, const world::SeenReply& reply) {
         if (request.method == "GET" || request.url.find("/leases") != std::string::npos) return;
-        writes.push_back(fmt::format("{} {} {}", request.method, request.url, reply.status));
+        writes.push_back(fmt::format("{} {} {}", request.method, request.url, reply.status()));
         if (writes.size() > kShownWrites) writes.pop_front();
       });
   cluster().desk().note_activity();

@@ -77,7 +77,7 @@ std::vector<Place> places_of(const api::PortBindingItem& binding) {
 RoomBook::RoomBook(world::World& world, Duration quarantine)
     : world_(world), quarantine_(quarantine), ledger_(world) {
   observing_ = world.cluster().desk().observe(
-      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+      [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
   world.provider().observe([this](const sim::lb::Change& change) {
     if (!closed_) see_change(change);
     if (other_) other_(change);
@@ -130,11 +130,11 @@ Room RoomBook::read(const Value& pod) {
   return room;
 }
 
-void RoomBook::see(const net::Request& request, const net::Reply& reply) {
-  if (request.method == "GET" || reply.status >= 300 ||
+void RoomBook::see(const net::Request& request, const world::SeenReply& reply) {
+  if (request.method == "GET" || reply.status() >= 300 ||
       request.url.find("dryRun") != std::string::npos)
     return;
-  const Result<Value> object = wire::parse_json(reply.body);
+  const Value* const object = reply.object();
   if (!object) return;
   ledger_.see(request, *object);
   if (wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);

@@ -84,7 +84,7 @@ class RoomBook {
     Instant cleared{};   // when the load balancer last led nowhere
   };
 
-  void see(const net::Request& request, const net::Reply& reply);
+  void see(const net::Request& request, const world::SeenReply& reply);
   void see_pod(const net::Request& request, const wire::Value& pod);
   void see_change(const sim::lb::Change& change);
   void note_end(const Room& room);

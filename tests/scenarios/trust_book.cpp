@@ -73,7 +73,7 @@ std::string shown_object(std::string_view kind, std::string_view ns, std::string
 
 TrustBook::TrustBook(world::World& world, Duration grace) : world_(world), grace_(grace) {
   observing_ = world.cluster().desk().observe(
-      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+      [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
 
 void TrustBook::note_upheaval(Duration grace) {
@@ -101,12 +101,12 @@ void TrustBook::take_stock() {
   }
 }
 
-void TrustBook::see(const net::Request& request, const net::Reply& reply) {
-  if (request.method == "GET" || reply.status >= 300 ||
+void TrustBook::see(const net::Request& request, const world::SeenReply& reply) {
+  if (request.method == "GET" || reply.status() >= 300 ||
       request.url.find("dryRun") != std::string::npos)
     return;
   if (shows_writes()) show(world_, request);
-  const Result<Value> object = wire::parse_json(reply.body);
+  const Value* const object = reply.object();
   if (!object) return;
   if (is_person(author_of(request))) note_touch(request, *object);
   if (wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);

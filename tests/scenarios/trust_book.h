@@ -74,7 +74,7 @@ class TrustBook {
     std::vector<api::PortBindingItem> told{};  // when it got our word
   };
 
-  void see(const net::Request& request, const net::Reply& reply);
+  void see(const net::Request& request, const world::SeenReply& reply);
   void note_touch(const net::Request& request, const wire::Value& object);
   void see_pod(const net::Request& request, const wire::Value& pod);
   void judge(const std::string& uid, const Guest& before, const Guest& now);

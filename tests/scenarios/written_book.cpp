@@ -10,10 +10,10 @@ namespace {
 
 using wire::Value;
 
-const std::string kListeners = "/apis/networkextension.bkbcs.tencent.com/v1/";
+constexpr std::string_view kOurGroup = "networkextension.bkbcs.tencent.com";
 
 std::string path_of(const api::Listener& listener) {
-  return fmt::format("{}namespaces/{}/listeners/{}", kListeners, listener.meta.ns.view(),
+  return fmt::format("/apis/{}/v1/namespaces/{}/listeners/{}", kOurGroup, listener.meta.ns.view(),
                      listener.meta.name);
 }
 
@@ -32,11 +32,11 @@ std::string tested_version(const net::Request& request) {
 WrittenBook::WrittenBook(world::World& world, const TrustBook& trust)
     : world_(world), trust_(trust) {
   observing_ = world.cluster().desk().observe(
-      [this](const net::Request& request, const net::Reply& reply) { see(request, reply); });
+      [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
 
-void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
-  if (request.method == "GET" || reply.status >= 300) return;
+void WrittenBook::see(const net::Request& request, const world::SeenReply& reply) {
+  if (request.method == "GET" || reply.status() >= 300) return;
   const bool ours = world::author_of(request) == world::kOurUser;
   if (request.method == "DELETE" && request.url.find("/secrets") != std::string::npos)
     keys_back_ = world_.kernel().now() + kAudited;
@@ -44,7 +44,7 @@ void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
   if (ours && request.url.find("/listeners/") != std::string::npos)
     return see_claims(request, reply);
   if (!is_balancer && (!ours || request.url.find("/pods/") == std::string::npos)) return;
-  const Result<Value> object = wire::parse_json(reply.body);
+  const Value* const object = reply.object();
   if (!object) return;
   if (ours && wire::string_at(*object, "/kind") == "Pod") see_pod(*object);
   if (is_balancer) see_balancer(request, *object);
@@ -52,10 +52,10 @@ void WrittenBook::see(const net::Request& request, const net::Reply& reply) {
 
 // From what to what, as the patch says: it tests the one and adds the other. On a peer a claim is
 // none, whatever it says.
-void WrittenBook::see_claims(const net::Request& request, const net::Reply& reply) {
+void WrittenBook::see_claims(const net::Request& request, const world::SeenReply& reply) {
   const Result<Value> patch = wire::parse_json(request.body);
   if (!patch || !patch->is_array()) return;
-  const Result<Value> object = wire::parse_json(reply.body);
+  const Value* const object = reply.object();
   const std::string lock =
       "/metadata/annotations/" + wire::escape_pointer_step(claims::kLockAnnotation);
   if (!object || !wire::string_at(*object, lock).empty()) return;
@@ -107,9 +107,10 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
   // With grants and keys lost together, nothing says whose of two Listeners a port is.
   if (!before && world_.kernel().now() < keys_back_) return;
   const std::vector<ledger::Grant> after = claims::grants_of(balancer);
-  const auto listeners = world_.cluster().list(kListeners + "listeners");
-  for (const Value& one : listeners ? *listeners : std::vector<Value>{}) {
-    const Result<api::Listener> listener = api::decode_listener(one);
+  const auto listeners = world_.cluster().server().objects(kOurGroup, "listeners");
+  if (!listeners) return;
+  for (const auto& one : *listeners) {
+    const Result<api::Listener> listener = api::decode_listener(*one);
     if (!listener || !claims::belongs_to_pool(*listener)) continue;
     const std::string path = path_of(*listener);
     if (trust_.forged().contains(path) || trust_.edited_listeners().contains(path)) continue;

@@ -29,8 +29,8 @@ class WrittenBook {
   void never_asks(std::string ns) { unasked_.insert(std::move(ns)); }
 
  private:
-  void see(const net::Request& request, const net::Reply& reply);
-  void see_claims(const net::Request& request, const net::Reply& reply);
+  void see(const net::Request& request, const world::SeenReply& reply);
+  void see_claims(const net::Request& request, const world::SeenReply& reply);
   void see_claim(const std::string& before, const std::string& after);
   void see_pod(const wire::Value& pod);
   void see_balancer(const net::Request& request, const wire::Value& object);

@@ -374,6 +374,17 @@ void Server::restore(const Backup& backup, std::string_view resource) {
   impl_->core().deliver({});
 }
 
+std::optional<std::vector<ObjectPtr>> Server::objects(std::string_view group,
+                                                      std::string_view resource) const {
+  const GroupResource of{std::string(group), std::string(resource)};
+  Core& core = impl_->core();
+  MutexLock lock(core.mu);
+  if (core.kinds.find(of) == nullptr) return std::nullopt;
+  std::vector<ObjectPtr> found;
+  for (const auto& [key, object] : core.storage.all(of)) found.push_back(object);
+  return found;
+}
+
 std::uint64_t Server::resource_version() const {
   MutexLock lock(impl_->core().mu);
   return impl_->core().storage.version();

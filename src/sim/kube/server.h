@@ -10,8 +10,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "net/http.h"
@@ -20,6 +22,7 @@
 #include "sim/kube/faults.h"
 #include "sim/kube/pod_runtime.h"
 #include "sim/kube/webhook_caller.h"
+#include "wire/value.h"
 
 namespace berth::sim::kube {
 
@@ -74,6 +77,11 @@ class Server {
   // forgotten, as for clients of a server that comes up on a restored etcd.
   void restore(const Backup& backup, std::string_view resource = {});
 
+  // The objects of a resource at this moment, for those who look on from outside of the cluster: no
+  // request, so nothing goes wrong, and nothing is written out. As they are stored: managedFields
+  // is text. Nothing when no such resource is served.
+  std::optional<std::vector<std::shared_ptr<const wire::Value>>> objects(
+      std::string_view group, std::string_view resource) const;
   std::uint64_t resource_version() const;
   std::size_t open_watches() const;
 

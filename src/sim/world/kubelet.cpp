@@ -15,13 +15,13 @@ constexpr Duration kRetry = std::chrono::seconds{1};
 Kubelet::Kubelet(Cluster& cluster, KubeletOptions options)
     : cluster_(cluster), options_(options), random_(cluster.kernel().fork_random()) {
   observing_ = cluster_.desk().observe(
-      [this](const net::Request& request, const net::Reply& reply) { look_at(request, reply); });
+      [this](const net::Request& request, const SeenReply& reply) { look_at(request, reply); });
 }
 
-void Kubelet::look_at(const net::Request& request, const net::Reply& reply) {
+void Kubelet::look_at(const net::Request& request, const SeenReply& reply) {
   const bool news = request.method == "POST" || request.method == "DELETE";
-  if (!news || reply.status >= 300 || request.url.find("/pods") == std::string::npos) return;
-  const Result<Value> pod = wire::parse_json(reply.body);
+  if (!news || reply.status() >= 300 || request.url.find("/pods") == std::string::npos) return;
+  const Value* const pod = reply.object();
   if (!pod || wire::string_at(*pod, "/kind") != "Pod") return;
   const PodName name = name_of(*pod);
   if (request.method == "POST") {

@@ -35,7 +35,7 @@ class Kubelet {
     std::string uid{};
   };
 
-  void look_at(const net::Request& request, const net::Reply& reply);
+  void look_at(const net::Request& request, const SeenReply& reply);
   static PodName name_of(const wire::Value& pod);
   void start_pod(const PodName& pod, const std::stop_token& stop);
   void give_address(const PodName& pod, const std::stop_token& stop);

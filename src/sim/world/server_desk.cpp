@@ -10,6 +10,11 @@ bool is_work(const net::Request& request) {
 
 }  // namespace
 
+const wire::Value* SeenReply::object() const {
+  if (!object_) object_ = wire::parse_json(reply_.body);
+  return *object_ ? &**object_ : nullptr;
+}
+
 std::shared_ptr<ServerDesk::Exchange> ServerDesk::accept(const net::Request& request) {
   reap();
   auto exchange = std::make_shared<Exchange>();
@@ -28,8 +33,9 @@ sim::kube::Answer ServerDesk::handle(const net::Request& request) {
   sim::kube::Answer answer = server_.handle(request, {}, kernel_.wall_time());
   writes_under_way_ -= work ? 1 : 0;
   if (work) note_activity();
+  const SeenReply seen(answer.reply);
   for (const auto& observer : observers_) {
-    if (const auto listening = observer.lock()) (*listening)(request, answer.reply);
+    if (const auto listening = observer.lock()) (*listening)(request, seen);
   }
   return answer;
 }

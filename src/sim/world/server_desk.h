@@ -8,13 +8,28 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 
 #include "base/tasks.h"
 #include "net/http.h"
 #include "sim/kernel/kernel.h"
 #include "sim/kube/server.h"
+#include "wire/value.h"
 
 namespace berth::world {
+
+// An answer, for those who look on. Its body is read once for all of them, when the first asks.
+class SeenReply {
+ public:
+  explicit SeenReply(const net::Reply& reply) : reply_(reply) {}
+  int status() const { return reply_.status; }
+  // Null when the body is no JSON.
+  const wire::Value* object() const;
+
+ private:
+  const net::Reply& reply_;
+  mutable std::optional<Result<wire::Value>> object_;
+};
 
 class ServerDesk {
  public:
@@ -23,7 +38,7 @@ class ServerDesk {
     sim::kube::Answer answer{};
     Signal* wake = nullptr;  // of the one that waits; cleared when it gives up
   };
-  using Observer = std::function<void(const net::Request& request, const net::Reply& reply)>;
+  using Observer = std::function<void(const net::Request& request, const SeenReply& reply)>;
 
   ServerDesk(sim::Kernel& kernel, sim::kube::Server& server) : kernel_(kernel), server_(server) {}
 
