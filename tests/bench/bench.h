@@ -88,6 +88,7 @@ std::vector<Bench> admission_benches();
 std::vector<Bench> pool_benches();
 std::vector<Bench> edge_benches();
 Bench outage_bench();
+Bench lives_bench();
 std::vector<Bench> stage_benches();
 
 // Runs an edge load balancer on 127.0.0.1 until SIGTERM: `--child edge --resource tcp|udp --expect

@@ -1,7 +1,5 @@
 #include "scenario.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -32,15 +30,12 @@ std::optional<sim::CrashAt> only_crash() {
   return std::nullopt;
 }
 
-// Thousands of worlds would log all that went wrong in them, as planned.
-class QuietLog final : public testing::Environment {
- public:
-  void SetUp() override {
-    set_log_level(only_seed() || only_crash() ? LogLevel::debug : LogLevel::error);
-  }
-};
-
-const testing::Environment* const kQuietLog = testing::AddGlobalTestEnvironment(new QuietLog);
+// Thousands of worlds would log all that went wrong in them, as planned: from the start, in every
+// program that has scenarios.
+[[maybe_unused]] const bool kQuietLog = [] {
+  set_log_level(only_seed() || only_crash() ? LogLevel::debug : LogLevel::error);
+  return true;
+}();
 
 }  // namespace
 
