@@ -1,6 +1,7 @@
 #include "base/encoding.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace berth {
@@ -12,6 +13,15 @@ constexpr std::string_view kBase64Url =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD in UTF-8
+
+constexpr std::uint8_t kNoBase64 = 64;
+constexpr std::array<std::uint8_t, 256> kBase64Values = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(kNoBase64);
+  for (std::uint8_t i = 0; i < kBase64.size(); ++i)
+    values[static_cast<std::uint8_t>(kBase64[i])] = i;
+  return values;
+}();
 
 std::uint8_t byte_at(std::string_view s, std::size_t i) { return static_cast<std::uint8_t>(s[i]); }
 
@@ -62,6 +72,13 @@ std::size_t utf8_length(std::string_view s, std::size_t i) {
   return length;
 }
 
+// Characters that stand in a JSON string as they are, whatever comes before or after them.
+constexpr std::array<bool, 256> kPlainInJson = [] {
+  std::array<bool, 256> plain{};
+  for (std::size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\';
+  return plain;
+}();
+
 void append_escaped(std::string& out, char c) {
   switch (c) {
     case '"': out += "\\\""; return;
@@ -99,10 +116,10 @@ Result<std::string> base64_decode(std::string_view text) {
       ++padding;
       continue;
     }
-    const std::size_t value = kBase64.find(c);
-    if (value == std::string_view::npos || padding > 0)
+    const std::uint8_t value = kBase64Values[byte_at(text, i)];
+    if (value == kNoBase64 || padding > 0)
       return fail(Code::invalid, "not base64: unexpected character at offset {}", i);
-    bits = (bits << 6) | static_cast<std::uint32_t>(value);
+    bits = (bits << 6) | value;
     if (++symbols % 4 == 0) {
       out += static_cast<char>(bits >> 16);
       out += static_cast<char>(bits >> 8);
@@ -175,6 +192,13 @@ std::string valid_utf8(std::string_view text) {
 void append_json_string(std::string& out, std::string_view text) {
   out += '"';
   for (std::size_t i = 0; i < text.size();) {
+    const char* const begin = text.data() + i;
+    const char* const end = text.data() + text.size();
+    const char* next = begin;
+    while (next != end && kPlainInJson[static_cast<std::uint8_t>(*next)]) ++next;
+    out.append(begin, next);
+    if (next == end) break;
+    i = static_cast<std::size_t>(next - text.data());
     const std::size_t length = utf8_length(text, i);
     if (length == 1) {
       append_escaped(out, text[i]);

@@ -67,13 +67,17 @@ std::optional<std::size_t> array_index(std::string_view step) {
   return index;
 }
 
-Value* child_of(Value& parent, std::string_view step) {
-  if (Object* object = parent.if_object()) return object->if_contains(step);
-  if (Array* array = parent.if_array()) {
+const Value* child_of(const Value& parent, std::string_view step) {
+  if (const Object* object = parent.if_object()) return object->if_contains(step);
+  if (const Array* array = parent.if_array()) {
     const auto index = array_index(step);
     return index ? array->if_contains(*index) : nullptr;
   }
   return nullptr;
+}
+
+Value* child_of(Value& parent, std::string_view step) {
+  return const_cast<Value*>(child_of(std::as_const(parent), step));
 }
 
 bool remove_child(Value& parent, std::string_view step) {
@@ -106,8 +110,19 @@ std::string escape_pointer_step(std::string_view key) {
 }
 
 const Value* find(const Value& root, std::string_view pointer) {
-  boost::system::error_code ignored;
-  return root.find_pointer(pointer, ignored);
+  if (pointer.find('~') != std::string_view::npos) {
+    boost::system::error_code ignored;
+    return root.find_pointer(pointer, ignored);
+  }
+  // Without escapes the steps are the keys.
+  const Value* at = &root;
+  while (at != nullptr && !pointer.empty()) {
+    if (pointer.front() != '/') return nullptr;
+    const std::string_view step = pointer.substr(1, pointer.find('/', 1) - 1);
+    pointer.remove_prefix(1 + step.size());
+    at = child_of(*at, step);
+  }
+  return at;
 }
 
 Value* find(Value& root, std::string_view pointer) {

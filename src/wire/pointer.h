@@ -16,6 +16,7 @@ Result<std::vector<std::string>> pointer_steps(std::string_view pointer);
 // Digits without a leading zero.
 std::optional<std::size_t> array_index(std::string_view step);
 // The field or element of that name; nullptr when there is none.
+const Value* child_of(const Value& parent, std::string_view step);
 Value* child_of(Value& parent, std::string_view step);
 // Takes that field or element out; false when there is none. Fields keep their order.
 bool remove_child(Value& parent, std::string_view step);

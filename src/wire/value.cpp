@@ -85,13 +85,13 @@ class Writer {
       case boost::json::kind::int64: append(value.get_int64()); break;
       case boost::json::kind::uint64: append(value.get_uint64()); break;
       case boost::json::kind::double_: append_double(value.get_double()); break;
-      case boost::json::kind::string: append_text(value.get_string()); break;
+      case boost::json::kind::string: append_json_string(out_, value.get_string()); break;
       case boost::json::kind::array:
         write_all('[', value.get_array(), ']', [&](const Value& item) { write(item); });
         break;
       case boost::json::kind::object:
         write_all('{', value.get_object(), '}', [&](const auto& field) {
-          append_text(field.key());
+          append_json_string(out_, field.key());
           out_ += pretty_ ? ": " : ":";
           write(field.value());
         });
@@ -131,14 +131,6 @@ class Writer {
     } else {
       out_ += "null";
     }
-  }
-  void append_text(std::string_view text) {
-    for (const char c : text) {
-      if (c < ' ' || c == '"' || c == '\\') return append_json_string(out_, text);
-    }
-    out_ += '"';
-    out_ += text;
-    out_ += '"';
   }
 
   std::string& out_;

@@ -27,7 +27,7 @@ void print(const SweepOptions& options, const SweepReport& report) {
              report.crashes, report.cpu_seconds);
   if (report.cpu_seconds > 0) {
     const auto runs = static_cast<double>(report.seeds + report.repeated);
-    fmt::print(", {:.0f} schedules/s", runs / report.cpu_seconds);
+    fmt::print(", {:.2f} schedules/s", runs / report.cpu_seconds);
   }
   fmt::print("\n");
 }
