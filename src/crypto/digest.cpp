@@ -1,8 +1,9 @@
 #include "crypto/digest.h"
 
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/hmac.h>
+#include <openssl/params.h>
 #include <openssl/rand.h>
 
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "base/encoding.h"
 #include "base/log.h"
+#include "crypto/openssl_support.h"
 
 namespace berth::crypto {
 namespace {
@@ -28,6 +30,18 @@ void require(bool done, std::string_view what) {
 
 const unsigned char* bytes_of(std::string_view text) {
   return reinterpret_cast<const unsigned char*>(text.data());
+}
+
+using MacContext = Handle<EVP_MAC_CTX, EVP_MAC_CTX_free>;
+
+MacContext new_hmac_sha256() {
+  const Handle<EVP_MAC, EVP_MAC_free> hmac(EVP_MAC_fetch(nullptr, "HMAC", nullptr));
+  MacContext context(hmac ? EVP_MAC_CTX_new(hmac.get()) : nullptr);
+  char digest[] = "SHA256";
+  const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                               OSSL_PARAM_construct_end()};
+  require(context && EVP_MAC_CTX_set_params(context.get(), params) == 1, "hmac_sha256");
+  return context;
 }
 
 std::string string_of(const Digest& digest) {
@@ -53,12 +67,15 @@ std::string md5_hex(std::string_view bytes) {
 }
 
 std::string hmac_sha256(std::string_view key, std::string_view bytes) {
+  // Made once per thread: looking up the algorithms takes longer than using them.
+  thread_local const MacContext context = new_hmac_sha256();
   Digest out{};
-  unsigned size = 0;
+  std::size_t size = 0;
   // A null key means "as before" to OpenSSL: an empty one must not be null.
-  const char* key_data = key.empty() ? "" : key.data();
-  require(HMAC(EVP_sha256(), key_data, static_cast<int>(key.size()), bytes_of(bytes), bytes.size(),
-               out.data(), &size) != nullptr &&
+  const std::string_view given = key.empty() ? std::string_view("") : key;
+  require(EVP_MAC_init(context.get(), bytes_of(given), given.size(), nullptr) == 1 &&
+              EVP_MAC_update(context.get(), bytes_of(bytes), bytes.size()) == 1 &&
+              EVP_MAC_final(context.get(), out.data(), &size, out.size()) == 1 &&
               size == out.size(),
           "hmac_sha256");
   return string_of(out);

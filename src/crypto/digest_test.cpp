@@ -32,6 +32,7 @@ TEST(Digest, HmacOfTheStandardsExamples) {
 TEST(Digest, HmacTakesAnEmptyKey) {
   EXPECT_EQ(hmac_sha256_hex("", ""),
             "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad");
+  EXPECT_NE(hmac_sha256_hex("another", ""), hmac_sha256_hex("", ""));
   EXPECT_EQ(hmac_sha256_hex(std::string_view(), std::string_view()), hmac_sha256_hex("", ""));
 }
 

@@ -1,7 +1,5 @@
 #include "crypto/key_ring.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/encoding.h"
@@ -16,8 +14,12 @@ constexpr std::size_t kWordBytes = 16;
 
 // Each part with its length before it, so that no two lists of parts give the same text.
 std::string encode(std::string_view purpose, std::span<const std::string_view> fields) {
-  std::string out = fmt::format("{}:{}", purpose.size(), purpose);
-  for (const std::string_view field : fields) out += fmt::format("{}:{}", field.size(), field);
+  std::string out;
+  const auto add = [&out](std::string_view part) {
+    out.append(std::to_string(part.size())).append(1, ':').append(part);
+  };
+  add(purpose);
+  for (const std::string_view field : fields) add(field);
   return out;
 }
 
