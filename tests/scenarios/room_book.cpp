@@ -1,6 +1,7 @@
 #include "room_book.h"
 
 #include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
@@ -51,6 +52,12 @@ bool is_gate_open(const Value& pod) {
     return wire::string_at(condition, "/type") == api::kPortsReadyCondition &&
            wire::string_at(condition, "/status") == "True";
   });
+}
+
+// What stands in this book and in the ledger's; most writes are of something else.
+bool is_noted(std::string_view url) {
+  return std::ranges::any_of(std::array{"/pods", "/listeners", "/loadbalancers"},
+                             [url](std::string_view part) { return url.contains(part); });
 }
 
 std::vector<std::string> ports_shown(const Room& room) {
@@ -131,7 +138,7 @@ Room RoomBook::read(const Value& pod) {
 }
 
 void RoomBook::see(const net::Request& request, const world::SeenReply& reply) {
-  if (request.method == "GET" || reply.status() >= 300 ||
+  if (request.method == "GET" || reply.status() >= 300 || !is_noted(request.url) ||
       request.url.find("dryRun") != std::string::npos)
     return;
   const Value* const object = reply.object();

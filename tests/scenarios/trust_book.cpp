@@ -106,9 +106,11 @@ void TrustBook::see(const net::Request& request, const world::SeenReply& reply) 
       request.url.find("dryRun") != std::string::npos)
     return;
   if (shows_writes()) show(world_, request);
+  const bool touches = is_person(author_of(request));
+  if (!touches && !request.url.contains("/pods")) return;
   const Value* const object = reply.object();
   if (!object) return;
-  if (is_person(author_of(request))) note_touch(request, *object);
+  if (touches) note_touch(request, *object);
   if (wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);
 }
 
