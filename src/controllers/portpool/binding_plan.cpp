@@ -480,7 +480,7 @@ const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& t
   const auto it = std::ranges::find_if(told, [&](const api::PortBindingItem& entry) {
     return api::pool_of(entry) == claims::pool_of(lock) &&
            entry.pool_item_name == claims::item_of(lock) && entry.protocol == lock.spec.protocol &&
-           entry.start_port == lock.spec.port;
+           entry.start_port == lock.spec.port && api::lock_of(entry) == lock.meta.key();
   });
   return it == told.end() ? nullptr : &*it;
 }

@@ -109,7 +109,8 @@ struct BindingPlan {
 
 BindingPlan plan_binding(const BindingView& view);
 
-// The Pod's own entry for this slot; null when it was not told of it.
+// The Pod's own entry for this slot; null when it was not told of it. A copy of a lock, under
+// another name, is none.
 const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& told,
                                       const api::Listener& lock);
 

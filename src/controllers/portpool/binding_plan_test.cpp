@@ -264,6 +264,18 @@ TEST(BindingPlan, AnItemThatLeftThePoolLeavesItsPodsAsTheyAre) {
   EXPECT_TRUE(is_idle(room.look()));
 }
 
+// The copy has the claim and says that it leads to the Pod.
+TEST(BindingPlan, ACopyOfAListenerIsNoPortOfThePod) {
+  Room room({entry(30000), entry(30001)});
+  room.make_ready();
+  room.listeners["copied"] = room.listeners.at("demo-tcp-30001");
+  room.listeners["copied"].meta.name = "copied";
+  room.listeners["demo-tcp-30000"].spec.target_group.reset();
+  room.confirm("demo-tcp-30000");
+  room.step();
+  EXPECT_EQ(room.status(), "NotReady");
+}
+
 TEST(BindingPlan, ABindingThatSomebodyDeletesComesBack) {
   Room room;
   room.make_ready();

@@ -28,7 +28,7 @@ claims::PortsProof judge(const kube::Pod& pod, const Told& told, const KeyRing& 
                              kube::get(pod.meta.annotations, claims::kPortsSealAnnotation));
 }
 
-// Nothing: its pool does not say how the item stands.
+// Nothing: its pool does not say how the item stands, or the slot is none.
 std::optional<api::PortBindingItem> told_by(const HeldSlot& slot, const BindingView& view) {
   const kube::ObjectKey key = claims::pool_of(*slot.lock);
   const auto pool = view.pool_of ? view.pool_of(key) : nullptr;
@@ -37,7 +37,10 @@ std::optional<api::PortBindingItem> told_by(const HeldSlot& slot, const BindingV
   const auto item = std::ranges::find(pool->status.pool_items, claims::item_of(*slot.lock),
                                       &api::PortPoolItemStatus::item_name);
   if (item == pool->status.pool_items.end()) return std::nullopt;
-  return api::told_of(key, *item, *transport, api::ports_of(slot.lock->spec), slot.claim.pod_port);
+  auto told =
+      api::told_of(key, *item, *transport, api::ports_of(slot.lock->spec), slot.claim.pod_port);
+  if (api::lock_of(told) != slot.lock->meta.key()) return std::nullopt;  // a copy of the lock
+  return told;
 }
 
 // What its claims say that it was told, in the order of what it asked for.
