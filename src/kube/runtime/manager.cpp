@@ -115,15 +115,25 @@ Result<> Manager::lead_while_held(const Context& context) {
   return held && !taken ? taken : held;
 }
 
+Result<> Manager::relist(InformerCore& cache, const Context& context) {
+  // Longer each time: a new request begins a list anew.
+  for (Duration patience = options_.sync_report;; patience *= 2) {
+    const Result<> listed = cache.relist_at_latest(context.within(patience));
+    if (listed) return {};
+    if (context.expired())
+      return fail(error_of(listed.error().code, "no quorum list")
+                      .about(cache.type().plural)
+                      .because(listed.error()));
+    log_warn("waiting for a quorum list", {{"resource", cache.type().plural}});
+    // Somebody may have removed the kind after we looked.
+    for (const auto& step : before_lead_) step(context);
+  }
+}
+
 Result<> Manager::take_over(const Context& context) {
   for (const auto& step : before_lead_) step(context);
-  for (InformerCore* cache : caches()) {
-    if (Result<> listed = cache->relist_at_latest(context); !listed) {
-      return fail(error_of(listed.error().code, "no quorum list")
-                      .about(cache->type().plural)
-                      .because(listed.error()));
-    }
-  }
+  for (InformerCore* cache : caches())
+    if (Result<> listed = relist(*cache, context); !listed) return listed;
   for (const auto& step : on_lead_) {
     if (Result<> done = step(context); !done) return done;
   }

@@ -37,8 +37,8 @@ class Manager {
   void add(Controller& controller) { controllers_.push_back(&controller); }
   // Without an elector the process leads from the start.
   void lead_with(LeaderElector& elector) { elector_ = &elector; }
-  // Makes the server serve what is listed, before the quorum list, each time: a kind that somebody
-  // removed meanwhile cannot be listed, and only who leads puts it back.
+  // Makes the server serve what is listed, before the quorum list, each time, and again while that
+  // does not come: a kind that somebody removed cannot be listed, and only who leads puts it back.
   void before_lead(std::function<void(const Context&)> step) {
     before_lead_.push_back(std::move(step));
   }
@@ -66,6 +66,7 @@ class Manager {
   Result<> lead(const Context& context);
   Result<> lead_while_held(const Context& context);
   Result<> take_over(const Context& context);
+  Result<> relist(InformerCore& cache, const Context& context);
   void start_controllers(bool that_need_leadership);
   void stop_controllers(Tasks& tasks, bool that_need_leadership, Duration drain);
   void release_lease(const Context& context);
