@@ -25,7 +25,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "api/boxed.h"
+#include "base/boxed.h"
 
 namespace berth::api {
 

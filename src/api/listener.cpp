@@ -103,6 +103,17 @@ const KindInfo& listener_kind() {
   return kind;
 }
 
+std::vector<const ListenerBackend*> backends_of(const ListenerSpec& spec) {
+  std::vector<const ListenerBackend*> out;
+  const auto add = [&out](const Boxed<ListenerTargetGroup>& group) {
+    if (!group) return;
+    for (const ListenerBackend& backend : group->backends) out.push_back(&backend);
+  };
+  add(spec.target_group);
+  for (const ListenerRule& rule : spec.rules) add(rule.target_group);
+  return out;
+}
+
 model::PortRange ports_of(const ListenerSpec& spec) {
   const auto first = static_cast<model::Port>(spec.port);
   return {first, spec.end_port > spec.port ? static_cast<model::Port>(spec.end_port) : first};

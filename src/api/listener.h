@@ -92,6 +92,9 @@ std::span<const Field> fields_of<ListenerStatus>();
 
 const KindInfo& listener_kind();
 
+// All its targets, of its rules too. They live as long as the spec.
+std::vector<const ListenerBackend*> backends_of(const ListenerSpec& spec);
+
 // The ports of a listener: one, or a segment.
 model::PortRange ports_of(const ListenerSpec& spec);
 

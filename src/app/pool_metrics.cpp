@@ -153,27 +153,27 @@ void PoolMetrics::show_conflicts() {
 
 void PoolMetrics::show_health() {
   if (!options_.health) return;
-  std::map<model::LoadBalancerRef, std::map<std::string, const api::Listener*>> by_id;
+  std::map<model::LoadBalancerRef, std::map<model::ListenerId, const api::Listener*>> by_id;
   const auto all = listeners_.all();
   for (const auto& listener : all) {
     if (!claims::has_targets(listener->spec) || listener->status.listener_id.empty()) continue;
     if (const auto lb = claims::load_balancer_of(*listener, options_.defaults))
-      by_id[*lb][listener->status.listener_id] = listener.get();
+      by_id[*lb][model::ListenerId(listener->status.listener_id)] = listener.get();
   }
   // Those that are ill come first: there may be more than fit.
   std::map<lb::Health, std::vector<std::pair<metrics::Labels, double>>> series;
   for (const auto& [lb, listeners] : by_id) {
     for (const lb::TargetHealth& one : options_.health(lb)) {
-      const auto found = listeners.find(one.listener_id);
+      const auto found = listeners.find(one.rule.listener);
       if (found == listeners.end()) continue;
       const api::Listener& listener = *found->second;
       series[one.health].emplace_back(
           metrics::Labels{{"lbid", lb.id},
-                          {"listenerid", one.listener_id},
+                          {"listenerid", one.rule.listener.value},
                           {"port", std::to_string(listener.spec.port)},
                           {"protocol", listener.spec.protocol},
-                          {"host", ""},
-                          {"path", ""},
+                          {"host", std::string(one.rule.key.domain())},
+                          {"path", std::string(one.rule.key.path())},
                           {"rsip", one.target.ip},
                           {"rsport", std::to_string(one.target.port)},
                           {"namespace", std::string(listener.meta.ns.view())}},

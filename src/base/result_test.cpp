@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <sstream>
 
 #include "base/strong_id.h"
 
@@ -86,6 +87,17 @@ TEST(StrongId, ComparesAndHashesByItsText) {
   EXPECT_EQ(std::hash<LoadBalancerId>{}(LoadBalancerId("lb-1")),
             std::hash<LoadBalancerId>{}(LoadBalancerId("lb-1")));
   EXPECT_TRUE(LoadBalancerId().empty());
+}
+
+TEST(StrongId, IsWrittenAsItsText) {
+  const LoadBalancerId id("lb-1");
+  EXPECT_EQ(fmt::format("[{}]", id), "[lb-1]");
+  EXPECT_EQ(fmt::format("[{:>6}]", id), "[  lb-1]");
+  EXPECT_EQ(fmt::format("[{}]", LoadBalancerId()), "[]");
+  std::ostringstream out;
+  out << id;
+  EXPECT_EQ(out.str(), "lb-1");
+  EXPECT_EQ(::testing::PrintToString(id), "lb-1");
 }
 
 }  // namespace

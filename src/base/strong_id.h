@@ -3,8 +3,11 @@
 
 #include <compare>
 #include <functional>
+#include <ostream>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace berth {
 
@@ -16,6 +19,7 @@ struct StrongId {
   explicit StrongId(std::string v) : value(std::move(v)) {}
   bool empty() const { return value.empty(); }
   friend auto operator<=>(const StrongId&, const StrongId&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const StrongId& id) { return out << id.value; }
 };
 
 }  // namespace berth
@@ -24,5 +28,12 @@ template <class Tag>
 struct std::hash<berth::StrongId<Tag>> {
   std::size_t operator()(const berth::StrongId<Tag>& id) const noexcept {
     return std::hash<std::string>{}(id.value);
+  }
+};
+
+template <class Tag>
+struct fmt::formatter<berth::StrongId<Tag>> : fmt::formatter<std::string_view> {
+  auto format(const berth::StrongId<Tag>& id, fmt::format_context& context) const {
+    return fmt::formatter<std::string_view>::format(id.value, context);
   }
 };

@@ -64,7 +64,7 @@ void add(PodNames& names, const ledger::Claim& claim, std::optional<std::string_
 
 // Listeners that the request could have had.
 bool fits(const api::Listener& listener, const SlotRequest& request) {
-  const auto protocol = protocol_of(listener);
+  const auto protocol = transport_of(listener);
   return protocol && std::ranges::count(request.protocols, *protocol) != 0 &&
          (request.item.empty() || item_of(listener) == request.item) &&
          // Locks alone have the annotation.

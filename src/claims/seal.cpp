@@ -33,7 +33,7 @@ std::string_view seal_of(const api::Listener& listener) {
 
 std::optional<Identity> identity_on(const api::Listener& listener,
                                     const std::optional<model::LoadBalancerRef>& lb) {
-  const auto protocol = protocol_of(listener);
+  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
   const kube::OwnerReference* const owner = listener.meta.controller();
   if (!protocol || !lb || !owner) return std::nullopt;
   return Identity{.ns = std::string(listener.meta.ns.view()),
@@ -66,16 +66,19 @@ Trust trust_in(crypto::SealVerdict verdict, const api::Listener& listener,
   return Trust::forged;
 }
 
-std::optional<ledger::Holding> holding_of(const api::Listener& listener) {
+// One for each transport.
+std::vector<ledger::Holding> holdings_of(const api::Listener& listener) {
+  std::vector<ledger::Holding> out;
   const kube::OwnerReference* const owner = listener.meta.controller();
-  const auto protocol = protocol_of(listener);
-  if (!owner || !protocol) return std::nullopt;
-  return ledger::Holding{.protocol = *protocol,
-                         .ports = api::ports_of(listener.spec),
-                         .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
-                                   owner->name, owner->uid},
-                         .item = std::string(item_of(listener)),
-                         .holder = "Listener " + listener.meta.key().to_string()};
+  if (!owner) return out;
+  for (const model::Transport transport : transports_of(listener))
+    out.push_back({.protocol = transport,
+                   .ports = api::ports_of(listener.spec),
+                   .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
+                             owner->name, owner->uid},
+                   .item = std::string(item_of(listener)),
+                   .holder = "Listener " + listener.meta.key().to_string()});
+  return out;
 }
 
 bool is_in_own_grant(const ledger::Holding& holding, const std::vector<ledger::Grant>& grants) {
@@ -154,11 +157,11 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
   });
   std::vector<ledger::Holding> out;
   for (const ListenerPtr& listener : by_age) {
-    auto holding = holding_of(*listener);
     const Trust trust = sealer.judge(*listener);
-    if (!holding || trust == Trust::forged) continue;
-    if (trust == Trust::unsealed && !is_in_own_grant(*holding, grants)) continue;
-    out.push_back(std::move(*holding));
+    if (trust == Trust::forged) continue;
+    for (ledger::Holding& holding : holdings_of(*listener))
+      if (trust != Trust::unsealed || is_in_own_grant(holding, grants))
+        out.push_back(std::move(holding));
   }
   return out;
 }

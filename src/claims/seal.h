@@ -26,7 +26,7 @@ struct Identity {
   std::string ns{};
   std::string name{};
   model::LoadBalancerRef lb{};
-  model::Transport protocol = model::Transport::tcp;
+  model::Protocol protocol = model::Protocol::tcp;
   model::PortRange ports{};
   std::string owner_uid{};
   std::string item{};

@@ -102,16 +102,20 @@ std::string_view item_of(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, kItemAnnotation);
 }
 
-std::optional<model::Transport> protocol_of(const api::Listener& listener) {
-  const Result<model::Transport> protocol = model::parse_transport(listener.spec.protocol);
-  return protocol ? std::optional(*protocol) : std::nullopt;
+std::optional<model::Transport> transport_of(const api::Listener& listener) {
+  const Result<model::Transport> transport = model::parse_transport(listener.spec.protocol);
+  return transport ? std::optional(*transport) : std::nullopt;
 }
 
-std::optional<model::Transport> transport_of(const api::Listener& listener) {
-  const std::string& text = listener.spec.protocol;
-  for (const std::string_view over_tcp : {"HTTP", "HTTPS", "TCP_SSL", "TLS"})
-    if (text == over_tcp) return model::Transport::tcp;
-  return text == "QUIC" ? model::Transport::udp : protocol_of(listener);
+bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb) {
+  const auto transport = transport_of(listener);
+  return transport && listener.meta.name ==
+                          api::pool_listener_name(lb, *transport, api::ports_of(listener.spec));
+}
+
+std::span<const model::Transport> transports_of(const api::Listener& listener) {
+  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
+  return protocol ? model::transports_of(*protocol) : std::span<const model::Transport>{};
 }
 
 std::optional<model::LoadBalancerRef> load_balancer_of(
@@ -165,9 +169,7 @@ bool are_targets_applied(const api::Listener& listener) {
   return applied_text(listener).starts_with(way_hash(listener.spec));
 }
 
-bool has_targets(const api::ListenerSpec& spec) {
-  return spec.target_group && !spec.target_group->backends.empty();
-}
+bool has_targets(const api::ListenerSpec& spec) { return !api::backends_of(spec).empty(); }
 
 bool leads_nowhere(const api::Listener& listener) {
   return !has_targets(listener.spec) && are_targets_applied(listener);

@@ -55,9 +55,12 @@ bool belongs_to_pool(const api::Listener& listener);
 // The pool that its labels name, whoever made it.
 kube::ObjectKey pool_of(const api::Listener& listener);
 std::string_view item_of(const api::Listener& listener);
-std::optional<model::Transport> protocol_of(const api::Listener& listener);
-// What its ports are ports of, also for protocols that only others serve: HTTPS takes TCP.
+// Of a slot: a pool's Listeners speak TCP or UDP. Nothing for any other.
 std::optional<model::Transport> transport_of(const api::Listener& listener);
+// There is one Listener of a pool for each port of a load balancer, and this is its name.
+bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb);
+// What its ports are ports of: HTTPS takes TCP. Nothing when its protocol is not known.
+std::span<const model::Transport> transports_of(const api::Listener& listener);
 // What is stored on it; the text of its spec where nothing is. Nothing when neither can be read.
 std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& listener,
                                                        const model::LoadBalancerDefaults& defaults);

@@ -87,7 +87,7 @@ void SlotIndex::on_listener(const kube::Change<api::Listener>& change) {
 }
 
 void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) const {
-  const auto protocol = protocol_of(listener);
+  const auto protocol = transport_of(listener);
   const auto ref = load_balancer_of(listener, {});
   if (!protocol || !ref) return;
   const auto place =

@@ -16,9 +16,8 @@ std::size_t default_threads() {
 
 // TCP without somebody for new connections turns clients away; sessions of UDP need the socket for
 // as long as they go on.
-bool needs_sockets(const model::ListenerSpec& spec,
-                   const std::vector<model::WeightedTarget>& targets) {
-  if (spec.protocol == model::Transport::udp) return !targets.empty();
+bool needs_sockets(const ForwardSpec& spec, const std::vector<model::WeightedTarget>& targets) {
+  if (spec.transport == model::Transport::udp) return !targets.empty();
   return std::ranges::any_of(targets, [](const auto& target) { return target.weight > 0; });
 }
 
@@ -51,13 +50,13 @@ DataPlane::Options plane_options(const EdgeOptions& options) {
           .connect_patience = kConnectPatienceSeconds * options.second};
 }
 
-bool is_checked(const model::ListenerSpec& spec) {
-  return spec.attributes.health_check && spec.attributes.health_check->enabled;
-}
-
-Failure no_such_listener(const model::LoadBalancerRef& lb, const std::string& id) {
+Failure no_such_listener(const model::LoadBalancerRef& lb, const model::ListenerId& id) {
   return fail(error_of(Code::not_found, "it has no listener {}", id)
                   .about("load balancer " + model::to_string(lb)));
+}
+
+Error no_rules() {
+  return error_of(Code::unsupported, "a listener of the edge has no rules by domain and path");
 }
 
 // The same error for each entry of a call.
@@ -99,14 +98,14 @@ const model::Abilities& EdgeDriver::abilities() const {
 
 // Of what it is, so that it is the same after a restart, and one that somebody noted down before
 // never names another listener.
-std::string EdgeDriver::id_for(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec) {
+model::ListenerId EdgeDriver::id_for(const model::LoadBalancerRef& lb, const ForwardSpec& spec) {
   std::string text =
-      fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.protocol),
+      fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.transport),
                   spec.ports.first, spec.ports.last, spec.name);
   for (;;) {
     std::uint64_t hash = 14695981039346656037u;  // FNV-1a
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    std::string id = fmt::format("edge-{:016x}", hash);
+    model::ListenerId id(fmt::format("edge-{:016x}", hash));
     if (table_.find(lb, id) == nullptr) return id;
     text += '+';  // two that have met in 64 bits
   }
@@ -147,52 +146,55 @@ Result<std::vector<lb::ObservedListener>> EdgeDriver::list(const Context& contex
   if (Result<std::vector<SocketAddress>> vips = vips_of(lb); !vips) return pass(vips);
   std::vector<lb::ObservedListener> out;
   const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.of(lb)) out.push_back({record->id, record->spec});
+  for (const ListenerRecord* record : table_.of(lb))
+    out.push_back({record->id, listener_of(record->spec)});
   return out;
 }
 
-std::vector<Result<std::string>> EdgeDriver::create(const Context& context,
-                                                    const model::LoadBalancerRef& lb,
-                                                    std::span<const model::ListenerSpec> wanted) {
-  if (context.expired()) return all_failed<std::string>(wanted.size(), context.end_error());
+std::vector<Result<model::ListenerId>> EdgeDriver::create(
+    const Context& context, const model::LoadBalancerRef& lb,
+    std::span<const model::ListenerSpec> wanted) {
+  if (context.expired()) return all_failed<model::ListenerId>(wanted.size(), context.end_error());
   const Result<std::vector<SocketAddress>> vips = vips_of(lb);
-  if (!vips) return all_failed<std::string>(wanted.size(), vips.error());
-  std::vector<Result<std::string>> outcomes;
+  if (!vips) return all_failed<model::ListenerId>(wanted.size(), vips.error());
+  std::vector<Result<model::ListenerId>> outcomes;
   const MutexLock lock(mu_);
   for (const model::ListenerSpec& spec : wanted) outcomes.push_back(create_one(lb, *vips, spec));
   return outcomes;
 }
 
-Result<std::string> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
-                                           const std::vector<SocketAddress>& vips,
-                                           const model::ListenerSpec& wanted) {
+Result<model::ListenerId> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
+                                                 const std::vector<SocketAddress>& vips,
+                                                 const model::ListenerSpec& wanted) {
   if (Result<> good = check_ports(wanted.ports); !good) return pass(good);
-  Result<ListenerRecord*> holder = table_.holder(lb, wanted, vips);
+  Result<ForwardSpec> spec = forward_of(wanted);
+  if (!spec) return pass(spec);
+  Result<ListenerRecord*> holder = table_.holder(lb, *spec, vips);
   if (!holder) return pass(holder);
   if (*holder != nullptr) return (*holder)->id;
 
-  ListenerRecord record{.lb = lb, .id = id_for(lb, wanted), .spec = wanted, .vips = vips};
-  record.spec.targets.clear();
-  record.listener = std::make_shared<Listener>(Listener::Options{
-      .id = record.id,
-      .protocol = wanted.protocol,
-      .workers = plane_->threads(),
-      .second = options_.second,
-      .on_end = [book = book_, key = TallyKey{lb, wanted.protocol}](const Tally& last) {
-        book->add(key, last);
-      }});
-  record.listener->set_attributes(wanted.attributes);
-  std::string id = record.id;
+  ListenerRecord record{.lb = lb, .id = id_for(lb, *spec), .spec = std::move(*spec), .vips = vips};
+  const model::Transport transport = record.spec.transport;
+  record.listener = std::make_shared<Listener>(
+      Listener::Options{.id = record.id.value,
+                        .protocol = transport,
+                        .workers = plane_->threads(),
+                        .second = options_.second,
+                        .on_end = [book = book_, key = TallyKey{lb, transport}](const Tally& last) {
+                          book->add(key, last);
+                        }});
+  record.listener->set_attributes(record.spec.attributes);
+  model::ListenerId id = record.id;
   if (Result<> added = table_.add(std::move(record)); !added) return pass(added);
   return id;
 }
 
 std::vector<Result<>> EdgeDriver::remove(const Context& context, const model::LoadBalancerRef& lb,
-                                         std::span<const std::string> ids) {
+                                         std::span<const model::ListenerId> ids) {
   if (context.expired()) return all_failed<void>(ids.size(), context.end_error());
   {
     const MutexLock lock(mu_);
-    for (const std::string& id : ids)
+    for (const model::ListenerId& id : ids)
       if (ListenerRecord* const record = table_.find(lb, id)) remove_one(*record);
   }
   settle(context);
@@ -250,9 +252,21 @@ void EdgeDriver::close_sockets(ListenerRecord& record) {
   plane_->close(record.listener);
 }
 
+Result<ListenerRecord*> EdgeDriver::find(const model::LoadBalancerRef& lb,
+                                         const lb::RuleRef& rule) {
+  ListenerRecord* const record = table_.find(lb, rule.listener);
+  if (record == nullptr) return no_such_listener(lb, rule.listener);
+  if (!rule.key.empty())
+    return fail(error_of(Code::not_found, "listener {} has no rule for {}", rule.listener,
+                         model::to_string(rule.key))
+                    .about("load balancer " + model::to_string(lb)));
+  return record;
+}
+
 Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change) {
-  ListenerRecord* const record = table_.find(lb, change.listener_id);
-  if (record == nullptr) return no_such_listener(lb, change.listener_id);
+  const Result<ListenerRecord*> found = find(lb, change.rule);
+  if (!found) return fail(found.error());
+  ListenerRecord* const record = *found;
   Result<std::vector<model::WeightedTarget>> targets = changed_targets(record->spec, change);
   if (!targets) return pass(targets);
   for (const auto& [target, weight] : change.add)
@@ -287,7 +301,7 @@ Result<> EdgeDriver::retarget(ListenerRecord& record, std::vector<model::Weighte
 
 // All ports on all addresses, or none.
 Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& record) {
-  const model::ListenerSpec& spec = record.spec;
+  const ForwardSpec& spec = record.spec;
   FdBudget& budget = plane_->budget();
   const std::size_t needed = record.vips.size() * spec.ports.size();
   if (!budget.take_listening(needed)) {
@@ -301,7 +315,7 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
     for (std::uint32_t nth = 0; nth < spec.ports.size(); ++nth) {
       const auto port = static_cast<model::Port>(spec.ports.first + nth);
       const SocketAddress at = vip.with_port(low_ports_.opened_at(port));
-      Result<Fd> fd = spec.protocol == model::Transport::tcp ? listen_tcp(at) : bind_udp(at);
+      Result<Fd> fd = spec.transport == model::Transport::tcp ? listen_tcp(at) : bind_udp(at);
       if (!fd) {
         budget.give_back_listening(needed);
         return pass(fd);
@@ -312,30 +326,50 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
   return sockets;
 }
 
-std::vector<Result<>> EdgeDriver::change_attributes(const Context& context,
-                                                    const model::LoadBalancerRef& lb,
-                                                    std::span<const lb::AttributeChange> changes) {
+std::vector<Result<>> EdgeDriver::change(const Context& context, const model::LoadBalancerRef& lb,
+                                         std::span<const lb::ListenerChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes;
   const MutexLock lock(mu_);
-  for (const lb::AttributeChange& change : changes) {
-    ListenerRecord* const record = table_.find(lb, change.listener_id);
-    if (record == nullptr) {
-      outcomes.push_back(no_such_listener(lb, change.listener_id));
-      continue;
-    }
-    if (Result<> good = check_attributes(*record, change.attributes); !good) {
-      outcomes.push_back(std::move(good));
-      continue;
-    }
-    const bool was_checked = is_checked(record->spec);
-    record->spec.attributes = change.attributes;
-    record->listener->set_attributes(change.attributes);
-    if (was_checked || is_checked(record->spec))
-      health_->set(record->listener, change.attributes.health_check);
-    outcomes.emplace_back();
+  for (const lb::ListenerChange& change : changes) {
+    ListenerRecord* const record = table_.find(lb, change.listener);
+    if (record) record->spec.whole = change.attributes;
+    outcomes.push_back(record ? Result<>() : no_such_listener(lb, change.listener));
   }
   return outcomes;
+}
+
+std::vector<Result<>> EdgeDriver::create_rules(const Context&, const model::LoadBalancerRef&,
+                                               std::span<const lb::NewRule> wanted) {
+  return all_failed<void>(wanted.size(), no_rules());
+}
+
+std::vector<Result<>> EdgeDriver::remove_rules(const Context&, const model::LoadBalancerRef&,
+                                               std::span<const lb::RuleRef> rules) {
+  return all_failed<void>(rules.size(), no_rules());
+}
+
+std::vector<Result<>> EdgeDriver::change_rules(const Context& context,
+                                               const model::LoadBalancerRef& lb,
+                                               std::span<const lb::RuleChange> changes) {
+  if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
+  std::vector<Result<>> outcomes;
+  const MutexLock lock(mu_);
+  for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(lb, change));
+  return outcomes;
+}
+
+Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::RuleChange& change) {
+  const Result<ListenerRecord*> found = find(lb, change.rule);
+  if (!found) return fail(found.error());
+  ListenerRecord& record = **found;
+  if (Result<> good = check_attributes(record, change.attributes); !good) return good;
+  const bool was_checked = is_checked(record.spec);
+  record.spec.attributes = change.attributes;
+  record.listener->set_attributes(change.attributes);
+  if (was_checked || is_checked(record.spec))
+    health_->set(record.listener, change.attributes.health_check);
+  return {};
 }
 
 std::size_t EdgeDriver::drain(const Context& context) {
@@ -347,64 +381,6 @@ std::size_t EdgeDriver::drain(const Context& context) {
   while (connections() > 0 && !context.expired())
     (void)sleep_for(context.tasks, kDrainLook, context.stop);
   return connections();
-}
-
-std::size_t EdgeDriver::connections() const {
-  std::size_t sum = 0;
-  const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.all()) sum += record->listener->counters.read().active;
-  return sum;
-}
-
-Tallies EdgeDriver::totals() const {
-  // Those that are gone first: one that goes meanwhile is missing for once, and never counted
-  // twice.
-  Tallies out = book_->sums();
-  const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.all())
-    out[{record->lb, record->spec.protocol}] += record->listener->counters.read();
-  return out;
-}
-
-FdUse EdgeDriver::files() const {
-  const FdBudget& budget = plane_->budget();
-  return {.used = budget.used(),
-          .budget = budget.most(),
-          .listening = budget.listening(),
-          .for_listening = budget.for_listening()};
-}
-
-std::vector<lb::TargetHealth> EdgeDriver::health(const model::LoadBalancerRef& lb) const {
-  std::vector<lb::TargetHealth> out;
-  const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.of(lb)) {
-    for (const BackendPtr& backend : record->listener->backends()) {
-      lb::Health health = lb::Health::unknown;
-      if (is_checked(record->spec))
-        health = backend->healthy ? lb::Health::healthy : lb::Health::unhealthy;
-      out.push_back({record->id, backend->target, health});
-    }
-  }
-  return out;
-}
-
-EdgeSnapshot EdgeDriver::snapshot() const {
-  EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
-  const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.all()) {
-    ListenerSnapshot one{record->listener->counters.read()};
-    one.lb = record->lb;
-    one.id = record->id;
-    one.name = record->spec.name;
-    one.protocol = record->spec.protocol;
-    one.ports = record->spec.ports;
-    one.open = record->open;
-    for (const BackendPtr& backend : record->listener->backends())
-      one.targets.push_back(
-          {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});
-    out.listeners.push_back(std::move(one));
-  }
-  return out;
 }
 
 }  // namespace berth::edge

@@ -61,7 +61,7 @@ struct TargetSnapshot {
 // A listener and what it has carried. Connections are TCP connections or UDP sessions.
 struct ListenerSnapshot : Tally {
   model::LoadBalancerRef lb{};
-  std::string id{};
+  model::ListenerId id{};
   std::string name{};
   model::Transport protocol = model::Transport::tcp;
   model::PortRange ports{};
@@ -92,14 +92,21 @@ class EdgeDriver final : public lb::Driver {
                                            const model::LoadBalancerRef& lb) override;
   Result<std::vector<lb::ObservedListener>> list(const Context& context,
                                                  const model::LoadBalancerRef& lb) override;
-  std::vector<Result<std::string>> create(const Context& context, const model::LoadBalancerRef& lb,
-                                          std::span<const model::ListenerSpec> wanted) override;
+  std::vector<Result<model::ListenerId>> create(
+      const Context& context, const model::LoadBalancerRef& lb,
+      std::span<const model::ListenerSpec> wanted) override;
   std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
-                               std::span<const std::string> ids) override;
+                               std::span<const model::ListenerId> ids) override;
+  std::vector<Result<>> change(const Context& context, const model::LoadBalancerRef& lb,
+                               std::span<const lb::ListenerChange> changes) override;
+  std::vector<Result<>> create_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const lb::NewRule> wanted) override;
+  std::vector<Result<>> remove_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const lb::RuleRef> rules) override;
+  std::vector<Result<>> change_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const lb::RuleChange> changes) override;
   std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
                                        std::span<const lb::TargetChange> changes) override;
-  std::vector<Result<>> change_attributes(const Context& context, const model::LoadBalancerRef& lb,
-                                          std::span<const lb::AttributeChange> changes) override;
 
   std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
 
@@ -121,27 +128,30 @@ class EdgeDriver final : public lb::Driver {
              std::unique_ptr<HealthChecker> health);
 
   Result<std::vector<SocketAddress>> vips_of(const model::LoadBalancerRef& lb) const;
-  Result<std::string> create_one(const model::LoadBalancerRef& lb,
-                                 const std::vector<SocketAddress>& vips,
-                                 const model::ListenerSpec& wanted) REQUIRES(mu_);
+  Result<model::ListenerId> create_one(const model::LoadBalancerRef& lb,
+                                       const std::vector<SocketAddress>& vips,
+                                       const model::ListenerSpec& wanted) REQUIRES(mu_);
+  // Its only rule has no key. `not_found`: there is no such listener or rule.
+  Result<ListenerRecord*> find(const model::LoadBalancerRef& lb, const lb::RuleRef& rule)
+      REQUIRES(mu_);
   Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change)
       REQUIRES(mu_);
+  Result<> change_one(const model::LoadBalancerRef& lb, const lb::RuleChange& change) REQUIRES(mu_);
   Result<> retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets)
       REQUIRES(mu_);
-  std::optional<std::string> why_refused(const model::ListenerSpec& spec,
-                                         const model::Target& target) const REQUIRES(mu_);
-  Result<> check_target(const ListenerRecord& record, const model::ListenerSpec& spec,
+  std::optional<std::string> why_refused(const ForwardSpec& spec, const model::Target& target) const
+      REQUIRES(mu_);
+  Result<> check_target(const ListenerRecord& record, const ForwardSpec& spec,
                         const model::Target& target) const REQUIRES(mu_);
   Result<> check_attributes(const ListenerRecord& record,
-                            const model::ListenerAttributes& attributes) const REQUIRES(mu_);
+                            const model::RuleAttributes& attributes) const REQUIRES(mu_);
   void leave_own_places(std::span<ListenerRecord* const> records) REQUIRES(mu_);
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
   std::size_t connections() const;
   void settle(const Context& context);
-  std::string id_for(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec)
-      REQUIRES(mu_);
+  model::ListenerId id_for(const model::LoadBalancerRef& lb, const ForwardSpec& spec) REQUIRES(mu_);
 
   const EdgeOptions options_;
   const LowPorts low_ports_;

@@ -10,8 +10,7 @@ constexpr const char* kAllowed =
     "broadcast ones, nor places where this load balancer or its controller listens";
 
 // Where a target hears of us: from players, and from questions for its health.
-std::vector<model::PortRange> ports_reached(const model::ListenerSpec& spec,
-                                            const model::Target& target) {
+std::vector<model::PortRange> ports_reached(const ForwardSpec& spec, const model::Target& target) {
   const auto last = static_cast<model::Port>(target.port + spec.ports.size() - 1);
   std::vector<model::PortRange> out{{target.port, last}};
   const auto& check = spec.attributes.health_check;
@@ -22,7 +21,7 @@ std::vector<model::PortRange> ports_reached(const model::ListenerSpec& spec,
 }  // namespace
 
 // What the place is; nothing when players may be carried there.
-std::optional<std::string> EdgeDriver::why_refused(const model::ListenerSpec& spec,
+std::optional<std::string> EdgeDriver::why_refused(const ForwardSpec& spec,
                                                    const model::Target& target) const {
   const Result<SocketAddress> address = SocketAddress::of(target);
   if (!address) return "no address";
@@ -32,17 +31,17 @@ std::optional<std::string> EdgeDriver::why_refused(const model::ListenerSpec& sp
   if (address_class != AddressClass::ordinary && !let_in)
     return std::string(edge::to_string(address_class));
   for (const model::PortRange& ports : ports_reached(spec, target)) {
-    if (const ListenerRecord* own = table_.at(ip, spec.protocol, ports))
+    if (const ListenerRecord* own = table_.at(ip, spec.transport, ports))
       return fmt::format("listener '{}' of load balancer {} itself", own->spec.name,
                          model::to_string(own->lb));
-    if (spec.protocol != model::Transport::tcp) continue;
+    if (spec.transport != model::Transport::tcp) continue;
     for (const Endpoint& endpoint : own_endpoints_)
       if (meets(endpoint, ip, ports, is_address_of_machine)) return endpoint.what;
   }
   return std::nullopt;
 }
 
-Result<> EdgeDriver::check_target(const ListenerRecord& record, const model::ListenerSpec& spec,
+Result<> EdgeDriver::check_target(const ListenerRecord& record, const ForwardSpec& spec,
                                   const model::Target& target) const {
   const std::optional<std::string> what = why_refused(spec, target);
   if (!what) return {};
@@ -54,8 +53,8 @@ Result<> EdgeDriver::check_target(const ListenerRecord& record, const model::Lis
 
 // A health check may have a port of its own.
 Result<> EdgeDriver::check_attributes(const ListenerRecord& record,
-                                      const model::ListenerAttributes& attributes) const {
-  model::ListenerSpec next = record.spec;
+                                      const model::RuleAttributes& attributes) const {
+  ForwardSpec next = record.spec;
   next.attributes = attributes;
   for (const model::WeightedTarget& one : next.targets)
     if (Result<> good = check_target(record, next, one.target); !good) return good;

@@ -17,18 +17,22 @@ using ::testing::SizeIs;
 
 model::ListenerSpec spec_of(const char* name, model::PortRange ports,
                             Transport protocol = Transport::tcp) {
-  return {.protocol = protocol, .ports = ports, .name = name};
+  return model::plain_listener(model::protocol_of(protocol), ports, name);
 }
+
+const model::ListenerId kNobody("edge-none");
 
 class EdgeDriverTest : public ::testing::Test {
  protected:
-  Result<std::string> create(const model::ListenerSpec& spec) {
+  Result<model::ListenerId> create(const model::ListenerSpec& spec) {
     return edge_.driver->create(edge_.context, edge_.lb, {&spec, 1}).front();
   }
   std::vector<lb::ObservedListener> list() {
     return edge_.driver->list(edge_.context, edge_.lb).value();
   }
-  Result<> remove(const std::string& id) {
+  // Of the only listener.
+  std::vector<model::WeightedTarget> targets() { return list().at(0).spec.rules.at(0).targets; }
+  Result<> remove(const model::ListenerId& id) {
     return edge_.driver->remove(edge_.context, edge_.lb, {&id, 1}).front();
   }
 
@@ -45,20 +49,20 @@ TEST_F(EdgeDriverTest, AnyIdIsALoadBalancerWithAnAddressOfItsOwn) {
 
 TEST_F(EdgeDriverTest, ACreatedListenerIsListedWithItsAttributesAndWithoutTargets) {
   auto spec = spec_of("room", {30'000, 30'009});
-  spec.attributes = {.scheduler = model::Scheduler::source_ip,
-                     .session_seconds = 30,
-                     .health_check = model::HealthCheck{.interval_seconds = 7}};
-  spec.targets = {{{"127.0.0.1", 80}}};
-  const std::string id = create(spec).value();
+  spec.attributes = {.keep_alive = true, .max_rate = 500};
+  spec.rules[0] = {.attributes = {.scheduler = model::Scheduler::source_ip,
+                                  .session_seconds = 30,
+                                  .health_check = model::HealthCheck{.interval_seconds = 7}},
+                   .targets = {{{"127.0.0.1", 80}}}};
+  const model::ListenerId id = create(spec).value();
   const auto listed = list();
   ASSERT_THAT(listed, SizeIs(1));
   EXPECT_EQ(listed[0].id, id);
-  spec.targets.clear();
-  EXPECT_EQ(listed[0].spec, spec);
+  EXPECT_EQ(listed[0].spec, model::without_targets(spec));
 }
 
 TEST_F(EdgeDriverTest, CreatingAgainUnderTheSameNameGivesTheSameListener) {
-  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
   EXPECT_EQ(create(spec_of("room", {30'000, 30'000})).value(), id);
   EXPECT_THAT(list(), SizeIs(1));
 }
@@ -66,11 +70,11 @@ TEST_F(EdgeDriverTest, CreatingAgainUnderTheSameNameGivesTheSameListener) {
 // Whoever noted its id down need not write another one after every restart; and the id of one
 // listener never names another.
 TEST_F(EdgeDriverTest, AListenerHasItsIdAgainAfterARestart) {
-  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
-  const std::string udp = create(spec_of("room", {30'000, 30'000}, Transport::udp)).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
+  const model::ListenerId udp = create(spec_of("room", {30'000, 30'000}, Transport::udp)).value();
   EXPECT_NE(udp, id);
   ASSERT_TRUE(remove(id));
-  const std::string heir = create(spec_of("heir", {30'000, 30'000})).value();
+  const model::ListenerId heir = create(spec_of("heir", {30'000, 30'000})).value();
   EXPECT_NE(heir, id);
 
   Edge next;
@@ -119,61 +123,102 @@ TEST_F(EdgeDriverTest, LoadBalancersThatShareAnAddressShareItsPorts) {
 }
 
 TEST_F(EdgeDriverTest, RemovingFreesThePortAndMayBeRepeated) {
-  const std::string id = create(spec_of("room", {30'000, 30'009})).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'009})).value();
   EXPECT_TRUE(remove(id));
   EXPECT_TRUE(remove(id)) << "gone already is a success";
   EXPECT_THAT(list(), IsEmpty());
-  const std::string next = create(spec_of("other", {30'000, 30'000})).value();
+  const model::ListenerId next = create(spec_of("other", {30'000, 30'000})).value();
   EXPECT_NE(next, id);
   EXPECT_TRUE(remove(id));
   EXPECT_THAT(list(), SizeIs(1)) << "a stale id names nobody else";
 }
 
 TEST_F(EdgeDriverTest, AnotherLoadBalancersListenerIsNotTouched) {
-  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
   const model::LoadBalancerRef other{.id = "other"};
   EXPECT_TRUE(edge_.driver->remove(edge_.context, other, {&id, 1}).front());
   EXPECT_THAT(list(), SizeIs(1));
-  const lb::TargetChange change{.listener_id = id};
+  const lb::TargetChange change{.rule = {id, {}}};
   EXPECT_EQ(edge_.driver->change_targets(edge_.context, other, {&change, 1}).front().error().code,
             Code::not_found);
 }
 
 TEST_F(EdgeDriverTest, TargetsAreAddedReweightedAndRemoved) {
-  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
   const model::Target a{"127.16.9.1", 1001}, b{"127.16.9.1", 1002}, c{"::1", 1003};
-  ASSERT_TRUE(edge_.change({.listener_id = id, .add = {{b, 5}, {a, 0}}}));
-  EXPECT_THAT(list()[0].spec.targets,
-              ElementsAre(model::WeightedTarget{a, 0}, model::WeightedTarget{b, 5}));
-  ASSERT_TRUE(edge_.change({.listener_id = id, .add = {{a, 7}, {c, 1}}, .remove = {b}}));
-  EXPECT_THAT(list()[0].spec.targets,
-              ElementsAre(model::WeightedTarget{a, 7}, model::WeightedTarget{c, 1}));
-  ASSERT_TRUE(edge_.change({.listener_id = id, .remove = {a, c, b}}));
-  EXPECT_THAT(list()[0].spec.targets, IsEmpty());
+  ASSERT_TRUE(edge_.change(id, {{b, 5}, {a, 0}}));
+  EXPECT_THAT(targets(), ElementsAre(model::WeightedTarget{a, 0}, model::WeightedTarget{b, 5}));
+  ASSERT_TRUE(edge_.change(id, {{a, 7}, {c, 1}}, {b}));
+  EXPECT_THAT(targets(), ElementsAre(model::WeightedTarget{a, 7}, model::WeightedTarget{c, 1}));
+  ASSERT_TRUE(edge_.change(id, {}, {a, c, b}));
+  EXPECT_THAT(targets(), IsEmpty());
 }
 
 TEST_F(EdgeDriverTest, AWrongTargetChangesNothing) {
-  const std::string id = create(spec_of("room", {30'000, 30'009})).value();
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'009})).value();
   const model::Target good{"127.16.9.1", 1001};
   for (const model::Target& bad :
        {model::Target{"room.example", 80}, {"127.0.0.1", 0}, {"127.0.0.1", 65'530}}) {
-    const auto changed = edge_.change({.listener_id = id, .add = {{good}, {bad}}});
+    const auto changed = edge_.change(id, {{good}, {bad}});
     ASSERT_FALSE(changed) << model::to_string(bad);
     EXPECT_EQ(changed.error().code, Code::invalid);
   }
-  EXPECT_THAT(list()[0].spec.targets, IsEmpty());
-  EXPECT_EQ(edge_.change({.listener_id = "edge-none"}).error().code, Code::not_found);
+  EXPECT_THAT(targets(), IsEmpty());
+  EXPECT_EQ(edge_.change(kNobody, {}).error().code, Code::not_found);
 }
 
 TEST_F(EdgeDriverTest, AttributesAreReplaced) {
-  const std::string id = create(spec_of("room", {30'000, 30'000})).value();
-  const lb::AttributeChange change{
-      .listener_id = id, .attributes = {.scheduler = model::Scheduler::least_connections}};
-  const std::vector changes{change, lb::AttributeChange{.listener_id = "edge-none"}};
-  const auto outcomes = edge_.driver->change_attributes(edge_.context, edge_.lb, changes);
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
+  const lb::RuleChange change{.rule = {id, {}},
+                              .attributes = {.scheduler = model::Scheduler::least_connections}};
+  const std::vector changes{change, lb::RuleChange{.rule = {kNobody, {}}}};
+  const auto outcomes = edge_.driver->change_rules(edge_.context, edge_.lb, changes);
   EXPECT_TRUE(outcomes[0]);
   EXPECT_EQ(outcomes[1].error().code, Code::not_found);
-  EXPECT_EQ(list()[0].spec.attributes, change.attributes);
+  EXPECT_EQ(list()[0].spec.rules.at(0).attributes, change.attributes);
+}
+
+TEST_F(EdgeDriverTest, ThoseOfTheWholeListenerAreKeptApart) {
+  auto spec = spec_of("room", {30'000, 30'000});
+  spec.rules[0].attributes.session_seconds = 30;
+  const model::ListenerId id = create(spec).value();
+  const std::vector changes{lb::ListenerChange{.listener = id, .attributes = {.max_rate = 500}},
+                            lb::ListenerChange{.listener = kNobody}};
+  const auto outcomes = edge_.driver->change(edge_.context, edge_.lb, changes);
+  EXPECT_TRUE(outcomes[0]);
+  EXPECT_EQ(outcomes[1].error().code, Code::not_found);
+  spec.attributes.max_rate = 500;
+  EXPECT_EQ(list()[0].spec, spec);
+}
+
+TEST_F(EdgeDriverTest, WhatItDoesNotSpeakIsSaidSo) {
+  using model::Protocol;
+  for (const Protocol protocol :
+       {Protocol::tcp_udp, Protocol::tls, Protocol::quic, Protocol::http, Protocol::https}) {
+    const auto created = create(model::plain_listener(protocol, {30'000, 30'000}, "room"));
+    ASSERT_FALSE(created) << model::to_string(protocol);
+    EXPECT_EQ(created.error().code, Code::unsupported);
+    EXPECT_THAT(created.error().message, HasSubstr(model::to_string(protocol)));
+  }
+  EXPECT_THAT(list(), IsEmpty());
+}
+
+TEST_F(EdgeDriverTest, AListenerHasOneRuleAndNoOther) {
+  const model::ListenerId id = create(spec_of("room", {30'000, 30'000})).value();
+  const model::RuleKey key{"example.com", "/lobby"};
+  const lb::NewRule wanted{.rule = {id, key}};
+  EXPECT_EQ(edge_.driver->create_rules(edge_.context, edge_.lb, {&wanted, 1}).front().error().code,
+            Code::unsupported);
+  const lb::RuleRef own{id, {}};
+  EXPECT_EQ(edge_.driver->remove_rules(edge_.context, edge_.lb, {&own, 1}).front().error().code,
+            Code::unsupported);
+  const lb::RuleChange changed{.rule = {id, key}};
+  EXPECT_EQ(edge_.driver->change_rules(edge_.context, edge_.lb, {&changed, 1}).front().error().code,
+            Code::not_found);
+  const lb::TargetChange led{.rule = {id, key}, .add = {{{"127.16.9.1", 1001}}}};
+  EXPECT_EQ(edge_.driver->change_targets(edge_.context, edge_.lb, {&led, 1}).front().error().code,
+            Code::not_found);
+  EXPECT_EQ(list()[0].spec, spec_of("room", {30'000, 30'000}));
 }
 
 TEST_F(EdgeDriverTest, AListenerIsOpenOnlyWhileSomebodyCanBeReached) {
@@ -186,12 +231,12 @@ TEST_F(EdgeDriverTest, AListenerIsOpenOnlyWhileSomebodyCanBeReached) {
     };
     EXPECT_FALSE(ask());
     EXPECT_FALSE(edge_.seen(door.id).open);
-    ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{room}}}));
+    ASSERT_TRUE(edge_.change(door.id, {{room}}));
     EXPECT_EQ(ask().value(), "ahoy");
     EXPECT_TRUE(edge_.seen(door.id).open);
-    ASSERT_TRUE(edge_.change({.listener_id = door.id, .remove = {room}}));
+    ASSERT_TRUE(edge_.change(door.id, {}, {room}));
     EXPECT_FALSE(ask());
-    ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{room}}}));
+    ASSERT_TRUE(edge_.change(door.id, {{room}}));
     EXPECT_EQ(ask().value(), "ahoy");
     ASSERT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&door.id, 1}).front());
     EXPECT_FALSE(ask());
@@ -202,11 +247,11 @@ TEST_F(EdgeDriverTest, AListenerIsOpenOnlyWhileSomebodyCanBeReached) {
 TEST_F(EdgeDriverTest, APortOfAnotherProcessIsSaidToBeTaken) {
   const auto door = edge_.open_door(Transport::tcp, {});
   const auto squatter = EchoServer::start(door.at).value();
-  const auto changed = edge_.change({.listener_id = door.id, .add = {{edge_.room_at()}}});
+  const auto changed = edge_.change(door.id, {{edge_.room_at()}});
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, Code::already_exists);
   EXPECT_THAT(changed.error().message, HasSubstr(model::to_string(door.at)));
-  EXPECT_THAT(list()[0].spec.targets, IsEmpty()) << "nothing changed";
+  EXPECT_THAT(targets(), IsEmpty()) << "nothing changed";
 }
 
 TEST_F(EdgeDriverTest, LowPortsAreOpenedAtTheOffsetThatDescribeShows) {
@@ -238,7 +283,7 @@ TEST_F(EdgeDriverTest, AListenerWithoutFileDescriptorsIsToldSo) {
   Edge small({.threads = 1, .fd_budget = 10});
   const auto room = small.open_room();
   const auto door = small.open_door(Transport::tcp, {}, {}, 11);
-  const auto changed = small.change({.listener_id = door.id, .add = {{room}}});
+  const auto changed = small.change(door.id, {{room}});
   ASSERT_FALSE(changed);
   EXPECT_EQ(changed.error().code, Code::exhausted);
   EXPECT_EQ(small.driver->snapshot().fds_used, 0u);
@@ -268,14 +313,14 @@ TEST_F(EdgeDriverTest, OneListenerMayBeChangedByMany) {
     for (int w = 0; w < 4; ++w) {
       writers.emplace_back([&] {
         for (int i = 0; i < 50; ++i) {
-          if (!edge_.change({.listener_id = door.id, .add = {{room}}})) ++failures;
-          if (!edge_.change({.listener_id = door.id, .remove = {room}})) ++failures;
+          if (!edge_.change(door.id, {{room}})) ++failures;
+          if (!edge_.change(door.id, {}, {room})) ++failures;
         }
       });
     }
   }
   EXPECT_EQ(failures, 0) << "a port that one call closes is free for the next";
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{room}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{room}}));
   EXPECT_EQ(ask_over_tcp(door.at, "ahoy", kTimeoutMs).value(), "ahoy");
 }
 

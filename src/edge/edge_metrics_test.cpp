@@ -27,7 +27,7 @@ class EdgeMetricsTest : public ::testing::Test {
     const std::size_t at = text.find("\n" + series);
     return at == std::string::npos ? -1 : std::atof(text.c_str() + at + 1 + series.size());
   }
-  void remove(const std::string& id) {
+  void remove(const model::ListenerId& id) {
     ASSERT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&id, 1}).front());
   }
 

@@ -110,7 +110,7 @@ class HealthChecker::Impl {
       : budget_(budget), second_(second), max_probes_(max_probes), loop(std::move(its_loop)) {}
   ~Impl() { loop->stop(); }
 
-  void set(const ListenerPtr& listener, const std::optional<model::HealthCheck>& check) {
+  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check) {
     if (!check || !check->enabled) return forget(*listener);
     if (probes_.empty()) schedule();
     auto& known = probes_[listener.get()];
@@ -188,8 +188,7 @@ Result<std::unique_ptr<HealthChecker>> HealthChecker::start(FdBudget& budget, Du
       new HealthChecker(std::make_unique<Impl>(std::move(*loop), budget, second, max_probes)));
 }
 
-void HealthChecker::set(const ListenerPtr& listener,
-                        const std::optional<model::HealthCheck>& check) {
+void HealthChecker::set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check) {
   impl_->loop->post([impl = impl_.get(), listener, check] { impl->set(listener, check); });
 }
 

@@ -32,7 +32,7 @@ class HealthChecker {
 
   // Checks the listener's targets as they are now, like this; not at all without a check that is
   // enabled: then all of them count as healthy.
-  void set(const ListenerPtr& listener, const std::optional<model::HealthCheck>& check);
+  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check);
   void forget(const ListenerPtr& listener);
 
  private:

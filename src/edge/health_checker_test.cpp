@@ -11,7 +11,7 @@ namespace {
 using model::Transport;
 using namespace testing;
 
-constexpr model::HealthCheck kQuick{
+const model::HealthCheck kQuick{
     .timeout_seconds = 2, .interval_seconds = 1, .healthy_count = 2, .unhealthy_count = 2};
 
 class HealthCheckerTest : public ::testing::Test {
@@ -62,11 +62,9 @@ TEST_F(HealthCheckerTest, NothingIsCheckedUnlessAsked) {
 TEST_F(HealthCheckerTest, AttributesTurnChecksOnAndOff) {
   const auto alive = edge_.open_room("a"), dead = edge_.room_at();
   const auto door = edge_.open_door(Transport::tcp, {{alive}, {dead}});
-  lb::AttributeChange change{.listener_id = door.id, .attributes = {.health_check = kQuick}};
-  ASSERT_TRUE(edge_.driver->change_attributes(edge_.context, edge_.lb, {&change, 1}).front());
+  ASSERT_TRUE(edge_.set_attributes(door.id, {.health_check = kQuick}));
   ASSERT_TRUE(eventually([&] { return !is_healthy(door, dead); }));
-  change.attributes.health_check.reset();
-  ASSERT_TRUE(edge_.driver->change_attributes(edge_.context, edge_.lb, {&change, 1}).front());
+  ASSERT_TRUE(edge_.set_attributes(door.id, {}));
   EXPECT_TRUE(eventually([&] { return is_healthy(door, dead); }));
 }
 
@@ -115,10 +113,8 @@ TEST_F(HealthCheckerTest, TargetsMayComeAndGoWhileTheyAreChecked) {
   std::vector<model::Target> rooms;
   for (int i = 0; i < 10; ++i) rooms.push_back(i % 2 == 0 ? edge_.open_room() : edge_.room_at());
   for (int round = 0; round < 50; ++round) {
-    for (const model::Target& room : rooms)
-      ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{room}}}));
-    for (const model::Target& room : rooms)
-      ASSERT_TRUE(edge_.change({.listener_id = door.id, .remove = {room}}));
+    for (const model::Target& room : rooms) ASSERT_TRUE(edge_.change(door.id, {{room}}));
+    for (const model::Target& room : rooms) ASSERT_TRUE(edge_.change(door.id, {}, {room}));
   }
   ASSERT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&door.id, 1}).front());
   EXPECT_TRUE(eventually([&] { return edge_.driver->snapshot().fds_used == 0; }))

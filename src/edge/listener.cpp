@@ -29,7 +29,7 @@ Listener::~Listener() {
   if (options_.on_end) options_.on_end(counters.read());
 }
 
-void Listener::set_attributes(const model::ListenerAttributes& attributes) {
+void Listener::set_attributes(const model::RuleAttributes& attributes) {
   const MutexLock lock(mu_);
   balancer_.set_rules(attributes.scheduler, attributes.session_seconds * options_.second);
 }

@@ -56,7 +56,7 @@ class Listener {
   const std::string& id() const { return options_.id; }
   model::Transport protocol() const { return options_.protocol; }
 
-  void set_attributes(const model::ListenerAttributes& attributes);
+  void set_attributes(const model::RuleAttributes& attributes);
   // New connections go to these from now on. Gives the backends that went: whoever carries
   // their connections ends them. `invalid`: an address is not one.
   Result<std::vector<BackendPtr>> set_targets(const std::vector<model::WeightedTarget>& targets);

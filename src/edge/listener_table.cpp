@@ -20,34 +20,55 @@ Result<> check_target(const model::Target& target, std::uint32_t ports) {
 
 }  // namespace
 
+Result<ForwardSpec> forward_of(const model::ListenerSpec& wanted) {
+  const std::span<const model::Transport> transports = model::transports_of(wanted.protocol);
+  if (wanted.protocol != model::protocol_of(transports.front()) || wanted.rules.size() > 1)
+    return fail(Code::unsupported, "the edge carries TCP and UDP, not {}",
+                model::to_string(wanted.protocol));
+  ForwardSpec out{.transport = transports.front(),
+                  .ports = wanted.ports,
+                  .name = wanted.name,
+                  .whole = wanted.attributes};
+  if (!wanted.rules.empty()) out.attributes = wanted.rules.front().attributes;
+  return out;
+}
+
+model::ListenerSpec listener_of(const ForwardSpec& spec) {
+  model::ListenerSpec out = model::plain_listener(model::protocol_of(spec.transport), spec.ports,
+                                                  spec.name, spec.targets, spec.attributes);
+  out.attributes = spec.whole;
+  return out;
+}
+
 // The ports of a place are disjoint: the first one that ends late enough decides.
-auto ListenerTable::overlapping(const IpBytes& ip, model::Transport protocol,
+auto ListenerTable::overlapping(const IpBytes& ip, model::Transport transport,
                                 const model::PortRange& ports) const -> Places::const_iterator {
-  const auto next = places_.lower_bound({ip, protocol, ports.first});
+  const auto next = places_.lower_bound({ip, transport, ports.first});
   const bool found = next != places_.end() && next->first.ip == ip &&
-                     next->first.protocol == protocol && next->second.first <= ports.last;
+                     next->first.transport == transport && next->second.first <= ports.last;
   return found ? next : places_.end();
 }
 
-const ListenerRecord* ListenerTable::at(const IpBytes& ip, model::Transport protocol,
+const ListenerRecord* ListenerTable::at(const IpBytes& ip, model::Transport transport,
                                         const model::PortRange& ports) const {
-  const auto found = overlapping(ip, protocol, ports);
+  const auto found = overlapping(ip, transport, ports);
   return found == places_.end() ? nullptr : found->second.record;
 }
 
 Result<ListenerRecord*> ListenerTable::holder(const model::LoadBalancerRef& lb,
-                                              const model::ListenerSpec& spec,
+                                              const ForwardSpec& spec,
                                               const std::vector<SocketAddress>& vips) {
   for (const SocketAddress& vip : vips) {
     for (const model::PortRange& piece : low_ports_.opened_at(spec.ports)) {
-      const auto next = overlapping(vip.ip(), spec.protocol, piece);
+      const auto next = overlapping(vip.ip(), spec.transport, piece);
       if (next == places_.end()) continue;
       ListenerRecord& taken = *next->second.record;
       if (taken.lb == lb && taken.spec.ports == spec.ports && taken.spec.name == spec.name)
         return &taken;
       return fail(error_of(Code::already_exists, "{} {} of {} is taken by listener '{}' on {} {}",
-                           model::to_string(spec.protocol), name_of(spec.ports), vip.to_target().ip,
-                           taken.spec.name, model::to_string(taken.lb), name_of(taken.spec.ports))
+                           model::to_string(spec.transport), name_of(spec.ports),
+                           vip.to_target().ip, taken.spec.name, model::to_string(taken.lb),
+                           name_of(taken.spec.ports))
                       .about("load balancer " + model::to_string(lb)));
     }
   }
@@ -63,7 +84,7 @@ Result<> ListenerTable::add(ListenerRecord record) {
   auto owned = std::make_unique<ListenerRecord>(std::move(record));
   for (const SocketAddress& vip : owned->vips)
     for (const model::PortRange& piece : low_ports_.opened_at(owned->spec.ports))
-      places_[{vip.ip(), owned->spec.protocol, piece.last}] = {piece.first, owned.get()};
+      places_[{vip.ip(), owned->spec.transport, piece.last}] = {piece.first, owned.get()};
   mine.emplace(owned->id, std::move(owned));
   return {};
 }
@@ -97,13 +118,13 @@ void ListenerTable::remove(ListenerRecord& record) {
   set_targets(record, {});
   for (const SocketAddress& vip : record.vips)
     for (const model::PortRange& piece : low_ports_.opened_at(record.spec.ports))
-      places_.erase({vip.ip(), record.spec.protocol, piece.last});
+      places_.erase({vip.ip(), record.spec.transport, piece.last});
   const auto it = by_lb_.find(record.lb);
-  it->second.erase(std::string(record.id));
+  it->second.erase(model::ListenerId(record.id));
   if (it->second.empty()) by_lb_.erase(it);
 }
 
-ListenerRecord* ListenerTable::find(const model::LoadBalancerRef& lb, const std::string& id) {
+ListenerRecord* ListenerTable::find(const model::LoadBalancerRef& lb, const model::ListenerId& id) {
   const auto mine = by_lb_.find(lb);
   if (mine == by_lb_.end()) return nullptr;
   const auto it = mine->second.find(id);
@@ -138,7 +159,7 @@ Result<> check_ports(const model::PortRange& ports) {
   return {};
 }
 
-Result<std::vector<model::WeightedTarget>> changed_targets(const model::ListenerSpec& spec,
+Result<std::vector<model::WeightedTarget>> changed_targets(const ForwardSpec& spec,
                                                            const lb::TargetChange& change) {
   std::map<model::Target, std::uint32_t> weights;
   for (const auto& [target, weight] : spec.targets) weights[target] = weight;

@@ -14,10 +14,27 @@
 
 namespace berth::edge {
 
+// A listener as it is carried: of TCP or UDP, so with one rule.
+struct ForwardSpec {
+  model::Transport transport = model::Transport::tcp;
+  model::PortRange ports{};
+  std::string name{};
+  model::ListenerAttributes whole{};  // kept, and of no use here
+  model::RuleAttributes attributes{};
+  std::vector<model::WeightedTarget> targets{};  // sorted
+};
+// Without targets. `unsupported`: it speaks something else.
+Result<ForwardSpec> forward_of(const model::ListenerSpec& wanted);
+model::ListenerSpec listener_of(const ForwardSpec& spec);
+// Its targets are asked for their health.
+inline bool is_checked(const ForwardSpec& spec) {
+  return spec.attributes.health_check && spec.attributes.health_check->enabled;
+}
+
 struct ListenerRecord {
   model::LoadBalancerRef lb{};
-  std::string id{};
-  model::ListenerSpec spec{};
+  model::ListenerId id{};
+  ForwardSpec spec{};
   std::vector<SocketAddress> vips{};
   ListenerPtr listener{};
   bool open = false;  // its sockets are
@@ -30,7 +47,7 @@ class ListenerTable {
   // The listener that has this name and these ports already; `already_exists` when another one has
   // one of the ports, on this load balancer or on another that shares an address with it.
   // Nothing: the place is free.
-  Result<ListenerRecord*> holder(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec,
+  Result<ListenerRecord*> holder(const model::LoadBalancerRef& lb, const ForwardSpec& spec,
                                  const std::vector<SocketAddress>& vips);
   // For a place that is free. `exhausted`: the load balancer is full.
   Result<> add(ListenerRecord record);
@@ -38,12 +55,12 @@ class ListenerTable {
   void set_targets(ListenerRecord& record, std::vector<model::WeightedTarget> targets);
 
   // Nothing when the load balancer has no such listener.
-  ListenerRecord* find(const model::LoadBalancerRef& lb, const std::string& id);
+  ListenerRecord* find(const model::LoadBalancerRef& lb, const model::ListenerId& id);
   std::vector<const ListenerRecord*> of(const model::LoadBalancerRef& lb) const;
   std::vector<const ListenerRecord*> all() const;
   std::vector<ListenerRecord*> every();
   // One that has one of these ports, as they are opened; nothing when nobody does.
-  const ListenerRecord* at(const IpBytes& ip, model::Transport protocol,
+  const ListenerRecord* at(const IpBytes& ip, model::Transport transport,
                            const model::PortRange& ports) const;
   // Those with a target on one of these addresses.
   std::vector<ListenerRecord*> leading_to(const std::vector<SocketAddress>& addresses) const;
@@ -52,7 +69,7 @@ class ListenerTable {
   // Where sockets are opened; ordered so that neighbours are neighbours.
   struct Place {
     IpBytes ip{};
-    model::Transport protocol = model::Transport::tcp;
+    model::Transport transport = model::Transport::tcp;
     model::Port last = 0;
     friend auto operator<=>(const Place&, const Place&) = default;
   };
@@ -62,12 +79,13 @@ class ListenerTable {
   };
 
   using Places = std::map<Place, Holding>;
-  Places::const_iterator overlapping(const IpBytes& ip, model::Transport protocol,
+  Places::const_iterator overlapping(const IpBytes& ip, model::Transport transport,
                                      const model::PortRange& ports) const;
 
   const LowPorts low_ports_;
   const std::uint32_t quota_;
-  std::map<model::LoadBalancerRef, std::map<std::string, std::unique_ptr<ListenerRecord>>> by_lb_;
+  std::map<model::LoadBalancerRef, std::map<model::ListenerId, std::unique_ptr<ListenerRecord>>>
+      by_lb_;
   Places places_;
   std::set<std::pair<IpBytes, ListenerRecord*>> by_target_;  // by the addresses of its targets
 };
@@ -76,7 +94,7 @@ class ListenerTable {
 Result<> check_ports(const model::PortRange& ports);
 // What the targets are after the change, sorted. `invalid`: a target is not an address, or has not
 // enough ports above its own for the listener's range.
-Result<std::vector<model::WeightedTarget>> changed_targets(const model::ListenerSpec& spec,
+Result<std::vector<model::WeightedTarget>> changed_targets(const ForwardSpec& spec,
                                                            const lb::TargetChange& change);
 
 }  // namespace berth::edge

@@ -26,7 +26,7 @@ TEST(Strain, IdleConnectionsOfOneAddressStopNeitherNewRoomsNorOtherPlayers) {
     const ListenerSnapshot seen = edge.seen(room.id);
     return seen.connections + seen.refused() == idle.size();
   }));
-  const auto opened = edge.change({.listener_id = late.id, .add = {{edge.open_rooms(kPorts)}}});
+  const auto opened = edge.change(late.id, {{edge.open_rooms(kPorts)}});
   ASSERT_TRUE(opened) << opened.error().to_string();
   for (int n = 1; n <= 20; ++n) {
     EXPECT_EQ(Client::from(player_ip(n), Transport::tcp, late.at).read(1), "0") << "another room";
@@ -49,7 +49,7 @@ TEST(Strain, SessionsOfOneAddressStopNobodyElse) {
     greedy.push_back(Client::udp(room.at));
     ASSERT_EQ(greedy.back().ask("x"), "x") << "its own that was silent for longest made room";
   }
-  const auto opened = edge.change({.listener_id = late.id, .add = {{edge.open_room()}}});
+  const auto opened = edge.change(late.id, {{edge.open_room()}});
   ASSERT_TRUE(opened) << opened.error().to_string();
   for (Client& player : players) EXPECT_EQ(player.ask("ahoy"), "ahoy");
   EXPECT_EQ(edge.seen(room.id).connections, kFiles + players.size()) << "on the sessions they had";

@@ -138,8 +138,7 @@ TEST_F(TcpConnectTest, ATargetThatGoesBeforeItAnsweredIsLeftForAnother) {
   Client player = Client::tcp(door.at);
   ASSERT_TRUE(player.send("ahoy"));
   ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 1; }));
-  ASSERT_TRUE(edge_.change(
-      {.listener_id = door.id, .add = {{edge_.open_room()}}, .remove = {silent.at()}}));
+  ASSERT_TRUE(edge_.change(door.id, {{edge_.open_room()}}, {silent.at()}));
   EXPECT_EQ(player.read(4), "ahoy");
 }
 

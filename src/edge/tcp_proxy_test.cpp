@@ -181,9 +181,9 @@ TEST_F(TcpProxyTest, TheLeastUsedTargetIsChosen) {
 }
 
 TEST_F(TcpProxyTest, AClientAddressStaysWithItsTarget) {
-  for (const model::ListenerAttributes& attributes :
-       {model::ListenerAttributes{.scheduler = model::Scheduler::source_ip},
-        model::ListenerAttributes{.session_seconds = 3600}}) {
+  for (const model::RuleAttributes& attributes :
+       {model::RuleAttributes{.scheduler = model::Scheduler::source_ip},
+        model::RuleAttributes{.session_seconds = 3600}}) {
     const auto door = edge_.open_door(Transport::tcp,
                                       {{edge_.open_room("a")}, {edge_.open_room("b")}}, attributes);
     EXPECT_EQ(spread(door.at, 20).size(), 1u);
@@ -195,14 +195,14 @@ TEST_F(TcpProxyTest, ADrainedTargetKeepsItsPlayersAndGetsNoNewOnes) {
   const auto door = edge_.open_door(Transport::tcp, {{first}});
   Client player = Client::tcp(door.at);
   ASSERT_EQ(player.read(1), "a");
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {second}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{first, 0}, {second}}));
   EXPECT_EQ(spread(door.at, 10), (std::map<std::string, int>{{"b", 10}}));
   EXPECT_EQ(player.ask("ahoy"), "ahoy");
 
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second, 0}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{second, 0}}));
   EXPECT_FALSE(ask_over_tcp(door.at, "", kTimeoutMs)) << "everybody is drained: refused";
   EXPECT_EQ(player.ask("ahoy"), "ahoy");
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second, 10}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{second, 10}}));
   EXPECT_EQ(greeting_at(door.at), "b");
 }
 
@@ -215,7 +215,7 @@ TEST_F(TcpProxyTest, ARemovedTargetLosesItsPlayersBeforeTheCallReturns) {
     const std::string room = player.read(1);
     players[room].push_back(std::move(player));
   }
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .remove = {first}}));
+  ASSERT_TRUE(edge_.change(door.id, {}, {first}));
   EXPECT_EQ(edge_.seen(door.id).active, 10u);
   for (Client& player : players["a"]) {
     EXPECT_EQ(player.read_some(), "");

@@ -270,30 +270,37 @@ class Edge {
     return first;
   }
 
-  std::string create(const model::ListenerSpec& spec) {
+  model::ListenerId create(const model::ListenerSpec& spec) {
     return driver->create(context, lb, {&spec, 1}).front().value();
   }
-  Result<> change(const lb::TargetChange& change) {
+  Result<> change(const model::ListenerId& id, std::vector<model::WeightedTarget> add,
+                  std::vector<model::Target> remove = {}) {
+    const lb::TargetChange change{
+        .rule = {id, {}}, .add = std::move(add), .remove = std::move(remove)};
     return driver->change_targets(context, lb, {&change, 1}).front();
+  }
+  Result<> set_attributes(const model::ListenerId& id, const model::RuleAttributes& attributes) {
+    const lb::RuleChange change{.rule = {id, {}}, .attributes = attributes};
+    return driver->change_rules(context, lb, {&change, 1}).front();
   }
   // A listener on fresh ports with these targets.
   struct Door {
-    std::string id;
+    model::ListenerId id;
     model::Target at;
   };
   Door open_door(model::Transport protocol, std::vector<model::WeightedTarget> targets,
-                 model::ListenerAttributes attributes = {}, model::Port ports = 1) {
+                 model::RuleAttributes attributes = {}, model::Port ports = 1) {
     const model::Port first = door_port(ports);
-    Door door{.id = create({.protocol = protocol,
-                            .ports = {first, static_cast<model::Port>(first + ports - 1)},
-                            .name = fmt::format("room-{}", first),
-                            .attributes = attributes}),
+    const model::PortRange range{first, static_cast<model::Port>(first + ports - 1)};
+    Door door{.id = create(model::plain_listener(model::protocol_of(protocol), range,
+                                                 fmt::format("room-{}", first), {},
+                                                 std::move(attributes))),
               .at = {vip(), first}};
-    change({.listener_id = door.id, .add = std::move(targets)}).value();
+    change(door.id, std::move(targets)).value();
     return door;
   }
   std::string vip() { return driver->describe(context, lb)->vips.front(); }
-  ListenerSnapshot seen(const std::string& id) const {
+  ListenerSnapshot seen(const model::ListenerId& id) const {
     for (ListenerSnapshot& one : driver->snapshot().listeners)
       if (one.id == id) return std::move(one);
     return {};

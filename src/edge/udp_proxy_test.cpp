@@ -139,13 +139,13 @@ TEST_F(UdpProxyTest, ADrainedTargetKeepsItsSessionsAndGetsNoNewOnes) {
   const auto door = edge_.open_door(Transport::udp, {{first}});
   Client player = Client::udp(door.at);
   const std::string before = ask(player);
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {second}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{first, 0}, {second}}));
   for (int i = 0; i < 5; ++i) {
     Client other = Client::udp(door.at);
     EXPECT_EQ(ask(other)[0], 'b');
   }
   EXPECT_EQ(ask(player), before);
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second, 0}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{second, 0}}));
   Client late = Client::udp(door.at);
   ASSERT_TRUE(late.send("who"));
   EXPECT_TRUE(eventually([&] { return edge_.seen(door.id).refused() == 1; }));
@@ -157,7 +157,7 @@ TEST_F(UdpProxyTest, ARemovedTargetLosesItsSessionsAtOnce) {
   const auto door = edge_.open_door(Transport::udp, {{first}});
   Client player = Client::udp(door.at);
   ASSERT_EQ(ask(player)[0], 'a');
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{second}}, .remove = {first}}));
+  ASSERT_TRUE(edge_.change(door.id, {{second}}, {first}));
   EXPECT_EQ(edge_.seen(door.id).active, 0u);
   EXPECT_EQ(ask(player)[0], 'b');
 }
@@ -170,14 +170,14 @@ TEST_F(UdpProxyTest, AClosedTargetEndsTheSessionAndTheNextDatagramIsGivenAnother
   rooms_.clear();
   ASSERT_TRUE(player.send("who"));
   ASSERT_TRUE(eventually([&] { return edge_.seen(door.id).active == 0; }));
-  ASSERT_TRUE(edge_.change({.listener_id = door.id, .add = {{first, 0}, {open_named("b")}}}));
+  ASSERT_TRUE(edge_.change(door.id, {{first, 0}, {open_named("b")}}));
   EXPECT_EQ(ask(player)[0], 'b');
 }
 
 TEST_F(UdpProxyTest, AClientThatStaysWithItsTargetLeavesItWhenItsPortIsClosed) {
-  for (const model::ListenerAttributes& attributes :
-       {model::ListenerAttributes{.scheduler = model::Scheduler::source_ip},
-        model::ListenerAttributes{.session_seconds = 3600}}) {
+  for (const model::RuleAttributes& attributes :
+       {model::RuleAttributes{.scheduler = model::Scheduler::source_ip},
+        model::RuleAttributes{.session_seconds = 3600}}) {
     const auto door =
         edge_.open_door(Transport::udp, {{open_named("a")}, {open_named("b")}}, attributes);
     Client player = Client::udp(door.at);

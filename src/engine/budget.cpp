@@ -1,6 +1,7 @@
 #include "engine/budget.h"
 
 #include <algorithm>
+#include <array>
 
 namespace berth::engine {
 namespace {
@@ -17,7 +18,13 @@ constexpr double kGrowthPerSecond = 0.05;
 
 Duration seconds_of(double count) { return Duration{static_cast<Duration::rep>(count * 1e9) + 1}; }
 
+constexpr std::array<std::string_view, 8> kActions{
+    "list_listeners", "create_listeners", "remove_listeners", "change_listeners",
+    "create_rules",   "remove_rules",     "change_rules",     "change_targets"};
+
 }  // namespace
+
+std::string_view to_string(Action action) { return kActions[static_cast<std::size_t>(action)]; }
 
 void Budget::refill(Instant now) {
   if (now <= filled_at_) return;

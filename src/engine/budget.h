@@ -1,12 +1,15 @@
 // How many calls a provider's API takes, learned from its refusals.
 //
 // There is no limit before the first refusal. A refusal halves the pace, or the pace at which calls
-// were made until then; time without one lets it grow again. Shared by all load balancers of a
-// provider. Thread-safe; reads no clock.
+// were made until then; time without one lets it grow again. Shared by all load balancers for which
+// the provider counts together. Thread-safe; reads no clock.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
 
 #include "base/mutex.h"
 #include "base/time.h"
@@ -43,17 +46,32 @@ class Budget {
   std::uint32_t calls_before_ GUARDED_BY(mu_) = 0;
 };
 
-// One for each provider.
+// What engines ask of providers.
+enum class Action : std::uint8_t {
+  list_listeners,
+  create_listeners,
+  remove_listeners,
+  change_listeners,
+  create_rules,
+  remove_rules,
+  change_rules,
+  change_targets
+};
+std::string_view to_string(Action action);
+
+// What clouds count: calls of one kind, of one account, in one region.
 class Budgets {
  public:
-  Budget& of(model::Provider provider) {
+  Budget& of(const model::LoadBalancerRef& lb, Action action) {
     const MutexLock lock(mu_);
-    return budgets_[provider];
+    return budgets_[{lb.provider, lb.account, lb.region, action}];
   }
 
  private:
+  using Counted = std::tuple<model::Provider, std::string, std::string, Action>;
+
   Mutex mu_;
-  std::map<model::Provider, Budget> budgets_ GUARDED_BY(mu_);
+  std::map<Counted, Budget> budgets_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::engine

@@ -16,8 +16,9 @@ CallResult sum_up(const std::vector<Result<T>>& results) {
 }
 
 template <class T>
-void tell_budget(const Line& line, const std::vector<Result<T>>& results, Instant now) {
-  Budget& budget = line.office.budgets.of(line.lb.provider);
+void tell_budget(const Line& line, Action action, const std::vector<Result<T>>& results,
+                 Instant now) {
+  Budget& budget = line.office.budgets.of(line.lb, action);
   bool refused = false;
   Duration retry_after{};
   for (const auto& result : results) {
@@ -34,7 +35,7 @@ void tell_budget(const Line& line, const std::vector<Result<T>>& results, Instan
 
 // `call(context)` gives one result for each of `size` entries.
 template <class F>
-auto make(const Context& context, const Line& line, std::string_view rpc, std::size_t size, F call)
+auto make(const Context& context, const Line& line, Action action, std::size_t size, F call)
     -> std::invoke_result_t<F&, const Context&> {
   Tasks& tasks = context.tasks;
   const Instant start = tasks.now();
@@ -43,15 +44,15 @@ auto make(const Context& context, const Line& line, std::string_view rpc, std::s
     results.emplace_back(fail(Code::internal, "the driver gave no result for this entry"));
   }
   const Instant end = tasks.now();
-  line.office.metrics.call(line.lb.provider, rpc, sum_up(results), end - start);
-  tell_budget(line, results, end);
+  line.office.metrics.call(line.lb.provider, to_string(action), sum_up(results), end - start);
+  tell_budget(line, action, results, end);
   return results;
 }
 
 }  // namespace
 
 Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context, const Line& line) {
-  auto results = make(context, line, "list_listeners", 1, [&](const Context& bounded) {
+  auto results = make(context, line, Action::list_listeners, 1, [&](const Context& bounded) {
     std::vector<Result<std::vector<lb::ObservedListener>>> one;
     one.push_back(line.driver.list(bounded, line.lb));
     return one;
@@ -59,29 +60,50 @@ Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context,
   return std::move(results.front());
 }
 
-std::vector<Result<std::string>> create_listeners(const Context& context, const Line& line,
-                                                  std::span<const model::ListenerSpec> wanted) {
-  return make(context, line, "create_listeners", wanted.size(),
+std::vector<Result<model::ListenerId>> create_listeners(
+    const Context& context, const Line& line, std::span<const model::ListenerSpec> wanted) {
+  return make(context, line, Action::create_listeners, wanted.size(),
               [&](const Context& bounded) { return line.driver.create(bounded, line.lb, wanted); });
 }
 
 std::vector<Result<>> remove_listeners(const Context& context, const Line& line,
-                                       std::span<const std::string> ids) {
-  return make(context, line, "remove_listeners", ids.size(),
+                                       std::span<const model::ListenerId> ids) {
+  return make(context, line, Action::remove_listeners, ids.size(),
               [&](const Context& bounded) { return line.driver.remove(bounded, line.lb, ids); });
+}
+
+std::vector<Result<>> change_listeners(const Context& context, const Line& line,
+                                       std::span<const lb::ListenerChange> changes) {
+  return make(context, line, Action::change_listeners, changes.size(), [&](const Context& bounded) {
+    return line.driver.change(bounded, line.lb, changes);
+  });
+}
+
+std::vector<Result<>> create_rules(const Context& context, const Line& line,
+                                   std::span<const lb::NewRule> wanted) {
+  return make(context, line, Action::create_rules, wanted.size(), [&](const Context& bounded) {
+    return line.driver.create_rules(bounded, line.lb, wanted);
+  });
+}
+
+std::vector<Result<>> remove_rules(const Context& context, const Line& line,
+                                   std::span<const lb::RuleRef> rules) {
+  return make(context, line, Action::remove_rules, rules.size(), [&](const Context& bounded) {
+    return line.driver.remove_rules(bounded, line.lb, rules);
+  });
+}
+
+std::vector<Result<>> change_rules(const Context& context, const Line& line,
+                                   std::span<const lb::RuleChange> changes) {
+  return make(context, line, Action::change_rules, changes.size(), [&](const Context& bounded) {
+    return line.driver.change_rules(bounded, line.lb, changes);
+  });
 }
 
 std::vector<Result<>> change_targets(const Context& context, const Line& line,
                                      std::span<const lb::TargetChange> changes) {
-  return make(context, line, "change_targets", changes.size(), [&](const Context& bounded) {
+  return make(context, line, Action::change_targets, changes.size(), [&](const Context& bounded) {
     return line.driver.change_targets(bounded, line.lb, changes);
-  });
-}
-
-std::vector<Result<>> change_attributes(const Context& context, const Line& line,
-                                        std::span<const lb::AttributeChange> changes) {
-  return make(context, line, "change_attributes", changes.size(), [&](const Context& bounded) {
-    return line.driver.change_attributes(bounded, line.lb, changes);
   });
 }
 

@@ -21,13 +21,19 @@ struct Line {
 };
 
 Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context, const Line& line);
-std::vector<Result<std::string>> create_listeners(const Context& context, const Line& line,
-                                                  std::span<const model::ListenerSpec> wanted);
+std::vector<Result<model::ListenerId>> create_listeners(
+    const Context& context, const Line& line, std::span<const model::ListenerSpec> wanted);
 std::vector<Result<>> remove_listeners(const Context& context, const Line& line,
-                                       std::span<const std::string> ids);
+                                       std::span<const model::ListenerId> ids);
+std::vector<Result<>> change_listeners(const Context& context, const Line& line,
+                                       std::span<const lb::ListenerChange> changes);
+std::vector<Result<>> create_rules(const Context& context, const Line& line,
+                                   std::span<const lb::NewRule> wanted);
+std::vector<Result<>> remove_rules(const Context& context, const Line& line,
+                                   std::span<const lb::RuleRef> rules);
+std::vector<Result<>> change_rules(const Context& context, const Line& line,
+                                   std::span<const lb::RuleChange> changes);
 std::vector<Result<>> change_targets(const Context& context, const Line& line,
                                      std::span<const lb::TargetChange> changes);
-std::vector<Result<>> change_attributes(const Context& context, const Line& line,
-                                        std::span<const lb::AttributeChange> changes);
 
 }  // namespace berth::engine

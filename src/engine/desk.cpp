@@ -104,7 +104,7 @@ bool Desk::may_write() {
 }
 
 std::optional<Instant> Desk::look(const Context& context) {
-  Budget& budget = office_.budgets.of(lb_.provider);
+  Budget& budget = office_.budgets.of(lb_, Action::list_listeners);
   const Instant at = budget.take(now());
   if (at > now()) return at;
   auto listed = list_listeners(context, {*driver_, lb_, office_});
@@ -148,17 +148,17 @@ void Desk::note_in_doubt() {
     const Wish& wish = standing.wish;
     if (wish.known_id.empty() || !wish.spec) continue;
     const lb::KnownListener* const known = known_.by_id(wish.known_id);
-    if (standing.applied && known && known->spec.targets == wish.spec->targets) continue;
+    model::Leads wished = model::leads_of(*wish.spec);
+    if (standing.applied && known && model::leads_of(known->spec) == wished) continue;
     // What is wished now is at best the same again. If that is nothing, it was something before.
-    in_doubt_[standing.key] =
-        wish.spec->targets.empty() ? std::nullopt : std::optional(wish.spec->targets);
+    in_doubt_[standing.key] = wished.empty() ? std::nullopt : std::optional(std::move(wished));
   }
 }
 
 bool Desk::may_be_undone(const OpenWish& wish) const {
   const auto it = in_doubt_.find(wish.key);
   if (it == in_doubt_.end() || !wish.wish.spec) return false;
-  return !it->second || *it->second != wish.wish.spec->targets;
+  return !it->second || *it->second != model::leads_of(*wish.wish.spec);
 }
 
 void Desk::list_failed(const Error& error) {
@@ -186,7 +186,7 @@ void Desk::load_balancer_gone(const Error& error) {
   all_are_astray();
   for (OpenWish* wish : open_.all()) {
     // What has no load balancer does not exist.
-    if (!wish->wish.spec) succeeded(*wish, "");
+    if (!wish->wish.spec) succeeded(*wish, {});
   }
   tell_all(error);
   if (open_.empty()) retire_ = true;

@@ -44,7 +44,6 @@ class Desk {
   void list_failed(const Error& error);
   void load_balancer_gone(const Error& error);
   void settle_for(Duration span);
-  using Targets = std::vector<model::WeightedTarget>;
   void note_in_doubt();
   bool may_be_undone(const OpenWish& wish) const;
   Instant next_due();
@@ -57,30 +56,34 @@ class Desk {
 
   // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
   void find_leftovers(const Standing& standing);
-  std::vector<std::string> due_leftovers() const;
+  std::vector<model::ListenerId> due_leftovers() const;
   void remove_leftovers(const Context& context);
 
   // desk_work.cpp: planning and acting.
   void work(const Context& context);
   // The wishes of a plan, by its indexes. Null: settled or put off by now.
   using Window = std::vector<OpenWish*>;
+  lb::PlanRules plan_rules() const;
   lb::Plan plan_for(const Window& window);
   void conclude(Window& window, const lb::Plan& plan);
   void judge(OpenWish*& wish, const lb::Finding& finding);
   static std::vector<bool> needed_again(const Window& window, const lb::Plan& plan);
   void contradicted(OpenWish*& wish);
   void put_off_creations(lb::Plan& plan, const Window& window);
-  void note_creations(const std::vector<std::vector<Result<std::string>>>& results);
+  void note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results);
   Round choose(lb::Plan plan, const Window& window);
   void act(const Context& context, const Round& round, const Window& window);
+  void act_on_listeners(const Context& context, const Round& round, const Window& window);
+  void act_on_rules(const Context& context, const Round& round, const Window& window);
   template <class Step, class Call, class Done>
-  void run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                 const Window& window, Call call, Done done);
+  void run_calls(const Context& context, Action action,
+                 const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
+                 Done done);
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 
   // desk_outcome.cpp: reporting, and what is done about failures.
-  void succeeded(OpenWish& wish, std::string listener_id);
+  void succeeded(OpenWish& wish, model::ListenerId listener_id);
   void failed(OpenWish& wish, const Error& error);
   void tell(OpenWish& wish, const Error& error, bool foreign = false);
   void tell_again(const OpenWish& wish);
@@ -111,10 +114,10 @@ class Desk {
   // Listeners whose targets may still be changed by a call that nobody waits for any more, with
   // what it may set without harm; nothing: not known. While settling, another state of theirs is
   // not called done: whoever hears that a port leads nowhere gives it away.
-  std::map<WishKey, std::optional<Targets>> in_doubt_;
+  std::map<WishKey, std::optional<model::Leads>> in_doubt_;
   Instant next_audit_ = kNever;
   // Since which list nobody was seen to wish them, by id.
-  std::map<std::string, Instant> leftovers_;
+  std::map<model::ListenerId, Instant> leftovers_;
   bool sweep_ = false;  // some of them shall go
 
   // Of the load balancer as a whole.

@@ -18,6 +18,7 @@ std::vector<bool> astray_in(const lb::Plan& plan) {
     out.push_back(finding.verdict != lb::Verdict::as_wished &&
                   finding.verdict != lb::Verdict::change);
   for (const lb::Creation& step : plan.creations) out[step.wish] = true;
+  for (const lb::RuleCreation& step : plan.rule_creations) out[step.wish] = true;
   for (const lb::TargetStep& step : plan.targets) out[step.wish] = true;
   return out;
 }
@@ -40,12 +41,11 @@ void Desk::run_audit() {
   std::vector<lb::Desired> wishes;
   wishes.reserve(standing.size());
   for (const StandingWish& wish : standing) wishes.push_back(desired(wish.wish));
-  const lb::Plan plan =
-      lb::plan(wishes, known_, {driver_->abilities(), office_.options.name_prefix, {}});
+  const lb::Plan plan = lb::plan(wishes, known_, plan_rules());
 
   const std::vector<bool> astray = astray_in(plan);
   std::size_t drifted = 0;
-  std::string first;
+  WishKey first;
   for (std::size_t i = 0; i < standing.size(); ++i) {
     if (plan.findings[i].verdict == lb::Verdict::as_wished &&
         (!standing[i].wish.spec || plan.findings[i].listener_id == standing[i].wish.known_id)) {
@@ -59,15 +59,16 @@ void Desk::run_audit() {
   }
   office_.metrics.drift(lb_, drifted);
   if (drifted == 0) return;
-  log_warn("a load balancer was changed by others and is repaired",
-           {{"lb", to_string(lb_)}, {"listeners", std::to_string(drifted)}, {"first", first}});
+  log_warn(
+      "a load balancer was changed by others and is repaired",
+      {{"lb", to_string(lb_)}, {"listeners", std::to_string(drifted)}, {"first", first.value}});
 }
 
 // The load balancer is gone, and with it all that led anywhere.
 void Desk::all_are_astray() {
   for (StandingWish& standing : office_.catalog(lb_).wishes) {
     const bool leads =
-        standing.applied && standing.wish.spec && !standing.wish.spec->targets.empty();
+        standing.applied && standing.wish.spec && model::leads_somewhere(*standing.wish.spec);
     if (!leads || open_.contains(standing.key)) continue;
     open_.put({.key = std::move(standing.key),
                .wish = std::move(standing.wish),

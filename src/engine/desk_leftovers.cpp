@@ -28,7 +28,7 @@ class Names {
   }
 
  private:
-  std::unordered_set<std::string> ids_;
+  std::unordered_set<model::ListenerId> ids_;
   std::unordered_set<std::string> names_;
 };
 
@@ -54,8 +54,8 @@ void Desk::find_leftovers(const Standing& standing) {
   if (!sweep_) next_audit_ = std::min(next_audit_, soonest);
 }
 
-std::vector<std::string> Desk::due_leftovers() const {
-  std::vector<std::string> ids;
+std::vector<model::ListenerId> Desk::due_leftovers() const {
+  std::vector<model::ListenerId> ids;
   for (const auto& [id, since] : leftovers_) {
     if (ids.size() == driver_->abilities().remove_batch) break;
     if (saturating_add(since, office_.options.leftover_grace) <= listed_at_) ids.push_back(id);
@@ -66,10 +66,10 @@ std::vector<std::string> Desk::due_leftovers() const {
 void Desk::remove_leftovers(const Context& context) {
   // What was nobody's at the audit may be wished by now.
   find_leftovers(office_.catalog(lb_));
-  const std::vector<std::string> ids = due_leftovers();
+  const std::vector<model::ListenerId> ids = due_leftovers();
   sweep_ = !ids.empty();
   if (ids.empty()) return;
-  const Instant at = office_.budgets.of(lb_.provider).take(now());
+  const Instant at = office_.budgets.of(lb_, Action::remove_listeners).take(now());
   if (at > now()) {
     not_before_ = std::max(not_before_, at);
     return;
@@ -94,7 +94,7 @@ void Desk::remove_leftovers(const Context& context) {
            {{"lb", to_string(lb_)},
             {"removed", std::to_string(removed)},
             {"failed", std::to_string(ids.size() - removed)},
-            {"first", ids.front()}});
+            {"first", ids.front().value}});
   if (removed > 0) wake_those_that_wait_for_room();
 }
 

@@ -9,7 +9,7 @@ void Desk::drop(OpenWish& wish) {
   settled_.push_back(std::move(key));
 }
 
-void Desk::succeeded(OpenWish& wish, std::string listener_id) {
+void Desk::succeeded(OpenWish& wish, model::ListenerId listener_id) {
   // Of a silent repair the caller believes that it is done, and so it is.
   const bool news = !wish.repair || wish.told || listener_id != wish.wish.known_id;
   const Outcome outcome{
@@ -23,7 +23,7 @@ void Desk::tell(OpenWish& wish, const Error& error, bool foreign) {
   wish.told = error;
   wish.told_foreign = foreign;
   log_info("a listener is not as wished",
-           {{"lb", to_string(lb_)}, {"object", wish.key}, {"error", error.to_string()}});
+           {{"lb", to_string(lb_)}, {"object", wish.key.value}, {"error", error.to_string()}});
   tell_again(wish);
 }
 
@@ -33,7 +33,7 @@ void Desk::tell_again(const OpenWish& wish) {
   office_.sink.report({.key = wish.key,
                        .version = wish.wish.version,
                        .result = fail(*wish.told),
-                       .listener_id = known ? known->id : std::string{},
+                       .listener_id = known ? known->id : model::ListenerId{},
                        .foreign = wish.told_foreign,
                        .astray = wish.astray_since.has_value()});
 }
@@ -62,7 +62,7 @@ void Desk::failed(OpenWish& wish, const Error& error) {
       // It may still take effect.
       if (error.code == Code::timeout) {
         settle_for(office_.options.settle);
-        if (wish.wish.spec) in_doubt_[wish.key] = wish.wish.spec->targets;
+        if (wish.wish.spec) in_doubt_[wish.key] = model::leads_of(*wish.wish.spec);
       }
       break;
     case Treatment::again: break;

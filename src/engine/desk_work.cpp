@@ -1,5 +1,6 @@
 // Planning and acting: which calls come next, and what they changed.
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "engine/calls.h"
@@ -24,8 +25,17 @@ Error port_taken(const lb::Finding& finding) {
 // After a takeover, what a former leader's call may still change. A listener that was made since
 // and leads nowhere is not among it, and there are thousands of them in a new pool.
 bool must_be_read_back(const OpenWish& wish) {
-  const bool leads_nowhere = wish.wish.spec && wish.wish.spec->targets.empty();
+  const bool leads_nowhere = wish.wish.spec && !model::leads_somewhere(*wish.wish.spec);
   return wish.touched && !(wish.made_here && leads_nowhere);
+}
+
+// What the calls of a batch are made of.
+template <class Step, class Member>
+auto parts_of(const std::vector<Step>& steps, Member member) {
+  std::vector<std::remove_cvref_t<std::invoke_result_t<Member, const Step&>>> out;
+  out.reserve(steps.size());
+  for (const Step& step : steps) out.push_back(std::invoke(member, step));
+  return out;
 }
 
 }  // namespace
@@ -33,7 +43,7 @@ bool must_be_read_back(const OpenWish& wish) {
 lb::Desired desired(const Wish& wish) {
   return {.spec = wish.spec ? &*wish.spec : nullptr,
           .name = wish.spec ? std::string_view(wish.spec->name) : std::string_view(wish.name),
-          .known_id = wish.known_id,
+          .known_id = &wish.known_id,
           .protocol = wish.spec ? wish.spec->protocol : wish.protocol,
           .own = wish.own};
 }
@@ -66,9 +76,21 @@ lb::Plan Desk::plan_for(const Window& window) {
     for (const StandingWish& wish : office_.catalog(lb_).wishes) visit(wish.wish);
     for (const OpenWish* wish : open_.all()) visit(wish->wish);
   });
-  return lb::plan(wishes, known_,
-                  {driver_->abilities(), office_.options.name_prefix,
-                   [&](const lb::KnownListener& listener) { return standing.wants(listener); }});
+  lb::PlanRules rules = plan_rules();
+  rules.wished_elsewhere = [&](const lb::KnownListener& listener) {
+    return standing.wants(listener);
+  };
+  return lb::plan(wishes, known_, rules);
+}
+
+lb::PlanRules Desk::plan_rules() const {
+  return {
+      .limits = driver_->abilities(),
+      .name_prefix = office_.options.name_prefix,
+      .can_change = [this](const auto& there,
+                           const auto& wished) { return driver_->can_change(there, wished); },
+      .can_change_rule = [this](const auto& there,
+                                const auto& wished) { return driver_->can_change(there, wished); }};
 }
 
 void Desk::conclude(Window& window, const lb::Plan& plan) {
@@ -92,7 +114,10 @@ std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan)
   };
   look_at(plan.removals);
   look_at(plan.creations);
-  look_at(plan.attributes);
+  look_at(plan.listeners);
+  look_at(plan.rule_removals);
+  look_at(plan.rule_creations);
+  look_at(plan.rules);
   look_at(plan.targets);
   return out;
 }
@@ -144,14 +169,15 @@ void Desk::contradicted(OpenWish*& wish) {
 
 Round Desk::choose(lb::Plan plan, const Window& window) {
   const auto put_off = [&](const auto& step) { return !window[step.wish]; };
+  // What comes later becomes possible by what is called first.
+  const auto put_off_or_later = [&](const auto& step) { return put_off(step) || step.later; };
   std::erase_if(plan.removals, put_off);
-  std::erase_if(plan.attributes, put_off);
-  // The others become possible by what is called first.
-  std::erase_if(plan.creations,
-                [&](const lb::Creation& step) { return put_off(step) || step.after_removal; });
-  std::erase_if(plan.targets, [&](const lb::TargetStep& step) {
-    return put_off(step) || step.change.listener_id.empty();
-  });
+  std::erase_if(plan.creations, put_off_or_later);
+  std::erase_if(plan.listeners, put_off);
+  std::erase_if(plan.rule_removals, put_off);
+  std::erase_if(plan.rule_creations, put_off_or_later);
+  std::erase_if(plan.rules, put_off);
+  std::erase_if(plan.targets, put_off_or_later);
   put_off_creations(plan, window);
   const bool pressing = std::any_of(
       plan.targets.begin(), plan.targets.end(),
@@ -175,11 +201,11 @@ void Desk::put_off_creations(lb::Plan& plan, const Window& window) {
 }
 
 // A call for many may fail for all of them where there is room for some: then one is tried.
-void Desk::note_creations(const std::vector<std::vector<Result<std::string>>>& results) {
+void Desk::note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results) {
   bool made = false;
   bool full = false;
   for (const auto& call : results) {
-    for (const Result<std::string>& result : call) {
+    for (const Result<model::ListenerId>& result : call) {
       made = made || result;
       if (result || result.error().code != Code::exhausted) continue;
       full = true;
@@ -212,10 +238,11 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
 }
 
 template <class Step, class Call, class Done>
-void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>>& batches,
-                     const Window& window, Call call, Done done) {
+void Desk::run_calls(const Context& context, Action action,
+                     const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
+                     Done done) {
   using Results = decltype(call(context, batches.front()));
-  Budget& budget = office_.budgets.of(lb_.provider);
+  Budget& budget = office_.budgets.of(lb_, action);
   std::size_t count = 0;
   while (count < batches.size()) {
     const Instant at = budget.take(now());
@@ -264,58 +291,82 @@ void Desk::run_calls(const Context& context, const std::vector<std::vector<Step>
 }
 
 void Desk::act(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, lb_, office_};
   switch (round.kind) {
     case Round::Kind::none: return;
     case Round::Kind::removals:
-      run_calls(
-          context, round.removals, window,
-          [&](const Context& own, const std::vector<lb::Removal>& steps) {
-            std::vector<std::string> ids;
-            for (const lb::Removal& step : steps) ids.push_back(step.id);
-            return remove_listeners(own, line, ids);
-          },
-          [&](const lb::Removal& step, Result<>&) {
-            known_.erase(step.id);
-            room_ = true;
-          });
-      if (std::exchange(room_, false)) wake_those_that_wait_for_room();
-      return;
     case Round::Kind::creations:
-      run_calls(
-          context, round.creations, window,
-          [&](const Context& own, const std::vector<lb::Creation>& steps) {
-            std::vector<model::ListenerSpec> specs;
-            for (const lb::Creation& step : steps) specs.push_back(*window[step.wish]->wish.spec);
-            return create_listeners(own, line, specs);
-          },
-          [&](const lb::Creation& step, Result<std::string>& id) {
-            lb::KnownListener created{*id, *window[step.wish]->wish.spec, true};
-            created.spec.targets.clear();
-            known_.put(std::move(created));
-            window[step.wish]->made_here = true;
-          });
-      return;
-    case Round::Kind::attributes:
-      run_calls(
-          context, round.attributes, window,
-          [&](const Context& own, const std::vector<lb::AttributeStep>& steps) {
-            std::vector<lb::AttributeChange> changes;
-            for (const lb::AttributeStep& step : steps) changes.push_back(step.change);
-            return change_attributes(own, line, changes);
-          },
-          [&](const lb::AttributeStep& step, Result<>&) { known_.change(step.change); });
-      return;
-    case Round::Kind::targets:
-      run_calls(
-          context, round.targets, window,
-          [&](const Context& own, const std::vector<lb::TargetStep>& steps) {
-            std::vector<lb::TargetChange> changes;
-            for (const lb::TargetStep& step : steps) changes.push_back(step.change);
-            return change_targets(own, line, changes);
-          },
-          [&](const lb::TargetStep& step, Result<>&) { known_.change(step.change); });
-      return;
+    case Round::Kind::listeners: return act_on_listeners(context, round, window);
+    case Round::Kind::rule_removals:
+    case Round::Kind::rule_creations:
+    case Round::Kind::rules:
+    case Round::Kind::targets: return act_on_rules(context, round, window);
+  }
+}
+
+void Desk::act_on_listeners(const Context& context, const Round& round, const Window& window) {
+  const Line line{*driver_, lb_, office_};
+  if (round.kind == Round::Kind::removals) {
+    run_calls(
+        context, Action::remove_listeners, round.calls.removals, window,
+        [&](const Context& own, const std::vector<lb::Removal>& steps) {
+          return remove_listeners(own, line, parts_of(steps, &lb::Removal::id));
+        },
+        [&](const lb::Removal& step, Result<>&) {
+          known_.erase(step.id);
+          room_ = true;
+        });
+    if (std::exchange(room_, false)) wake_those_that_wait_for_room();
+  } else if (round.kind == Round::Kind::creations) {
+    const auto spec_of = [&](const lb::Creation& step) { return *window[step.wish]->wish.spec; };
+    run_calls(
+        context, Action::create_listeners, round.calls.creations, window,
+        [&](const Context& own, const std::vector<lb::Creation>& steps) {
+          return create_listeners(own, line, parts_of(steps, spec_of));
+        },
+        [&](const lb::Creation& step, Result<model::ListenerId>& id) {
+          known_.put(lb::newly_made(*id, spec_of(step)));
+          window[step.wish]->made_here = true;
+        });
+  } else {
+    run_calls(
+        context, Action::change_listeners, round.calls.listeners, window,
+        [&](const Context& own, const std::vector<lb::ListenerStep>& steps) {
+          return change_listeners(own, line, parts_of(steps, &lb::ListenerStep::change));
+        },
+        [&](const lb::ListenerStep& step, Result<>&) { known_.change(step.change); });
+  }
+}
+
+void Desk::act_on_rules(const Context& context, const Round& round, const Window& window) {
+  const Line line{*driver_, lb_, office_};
+  if (round.kind == Round::Kind::rule_removals) {
+    run_calls(
+        context, Action::remove_rules, round.calls.rule_removals, window,
+        [&](const Context& own, const std::vector<lb::RuleRemoval>& steps) {
+          return remove_rules(own, line, parts_of(steps, &lb::RuleRemoval::rule));
+        },
+        [&](const lb::RuleRemoval& step, Result<>&) { known_.erase(step.rule); });
+  } else if (round.kind == Round::Kind::rule_creations) {
+    run_calls(
+        context, Action::create_rules, round.calls.rule_creations, window,
+        [&](const Context& own, const std::vector<lb::RuleCreation>& steps) {
+          return create_rules(own, line, parts_of(steps, &lb::RuleCreation::rule));
+        },
+        [&](const lb::RuleCreation& step, Result<>&) { known_.put(step.rule); });
+  } else if (round.kind == Round::Kind::rules) {
+    run_calls(
+        context, Action::change_rules, round.calls.rules, window,
+        [&](const Context& own, const std::vector<lb::RuleStep>& steps) {
+          return change_rules(own, line, parts_of(steps, &lb::RuleStep::change));
+        },
+        [&](const lb::RuleStep& step, Result<>&) { known_.change(step.change); });
+  } else {
+    run_calls(
+        context, Action::change_targets, round.calls.targets, window,
+        [&](const Context& own, const std::vector<lb::TargetStep>& steps) {
+          return change_targets(own, line, parts_of(steps, &lb::TargetStep::change));
+        },
+        [&](const lb::TargetStep& step, Result<>&) { known_.change(step.change); });
   }
 }
 

@@ -17,10 +17,12 @@ class Engine::Impl {
 
   void run(const Context& context) {
     std::vector<std::unique_ptr<Task>> workers;
-    for (int i = 0; i < office_.options.workers; ++i) {
+    while (workers.size() < office_.options.max_workers &&
+           boxes_.wait_for_lack_of_workers(context.stop)) {
       workers.push_back(tasks_.spawn("engine", [&](std::stop_token stop) {
         Context own = context;
         own.stop = stop;
+        boxes_.arrived();
         work(own);
       }));
     }

@@ -15,6 +15,7 @@
 
 #include "base/context.h"
 #include "base/random.h"
+#include "base/strong_id.h"
 #include "lb/driver.h"
 #include "metrics/registry.h"
 #include "model/listener.h"
@@ -23,28 +24,30 @@
 namespace berth::engine {
 
 // Whose wish it is: the name of an object, unique in the whole engine ("namespace/name").
-using WishKey = std::string;
+using WishKey = StrongId<struct WishKeyTag>;
+// Which wish of a key is meant.
+using WishVersion = StrongId<struct WishVersionTag>;
 
 struct Wish {
   model::LoadBalancerRef lb{};
   // Nothing: the listener shall not exist.
   std::optional<model::ListenerSpec> spec{};
   // What the wish is about when `spec` is empty, and what to look for when the id is not known.
-  model::Transport protocol = model::Transport::tcp;
+  model::Protocol protocol = model::Protocol::tcp;
   model::PortRange ports{};
   std::string name{};
-  std::string known_id{};  // from the object's status; empty when it was never created
+  model::ListenerId known_id{};  // from the object's status; empty when it was never created
   // The ports that the wish's owner has on the load balancer: only there is anything removed.
   model::PortRange own{};
-  std::string version{};  // handed back with the outcome: which wish it answers
+  WishVersion version{};  // handed back with the outcome: which wish it answers
 };
 
 struct Outcome {
   WishKey key{};
-  std::string version{};
+  WishVersion version{};
   // Success: the load balancer was seen to be as wished.
   Result<> result{};
-  std::string listener_id{};  // when it exists
+  model::ListenerId listener_id{};  // when it exists
   // The port belongs to a listener that is not ours; it was not touched.
   bool foreign = false;
   // Of a failure: the load balancer was seen to lead elsewhere or nowhere, although the caller
@@ -78,7 +81,9 @@ struct Standing {
 using Catalog = std::function<Standing(const model::LoadBalancerRef& lb)>;
 
 struct EngineOptions {
-  int workers = 4;  // load balancers served at one time
+  // Load balancers that are served at one time, at most. What else a provider bounds, its budget
+  // knows; there are as many workers as were ever needed at once.
+  std::size_t max_workers = 128;
   Duration audit_period = std::chrono::minutes{10};
   // What one call to a provider may take; a task that it started there may end later.
   Duration call_limit = std::chrono::minutes{1};

@@ -22,9 +22,9 @@ class EngineAstray : public EngineTest {
     cluster_.outcomes.clear();
   }
   void lead_elsewhere() {
-    const std::string id = provider_.find(kLb, Transport::tcp, 30000)->id;
+    const model::ListenerId id = provider_.find(kLb, Transport::tcp, 30000)->id;
     const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
-    const lb::TargetChange change{id, {target(9)}, {target(1).target}};
+    const lb::TargetChange change{{id, {}}, {target(9)}, {target(1).target}};
     ASSERT_TRUE(driver->change_targets({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
   }
 };
@@ -85,10 +85,10 @@ TEST_F(EngineAstray, IsNotSaidOfAProviderThatDoesNotAnswer) {
 // Nor of attributes, which lead nobody elsewhere.
 TEST_F(EngineAstray, IsNotSaidOfAttributes) {
   const auto driver = std::make_unique<sim::lb::ModelDriver>(provider_);
-  const lb::AttributeChange change{provider_.find(kLb, Transport::tcp, 30000)->id,
-                                   {.session_seconds = 77}};
-  ASSERT_TRUE(driver->change_attributes({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
-  script_error(Call::attributes, Code::forbidden);
+  const lb::RuleChange change{{provider_.find(kLb, Transport::tcp, 30000)->id, {}},
+                              {.session_seconds = 77}};
+  ASSERT_TRUE(driver->change_rules({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
+  script_error(Call::change_rules, Code::forbidden);
   running_->engine().audit(kLb);
   pass(5min);
   EXPECT_THAT(cluster_.outcomes, Each(Field(&Outcome::astray, false)));

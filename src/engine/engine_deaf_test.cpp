@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/fixture.h"
+#include "lb/forwarding_driver.h"
 
 namespace berth::engine {
 namespace {
@@ -22,43 +23,55 @@ struct Deafness {
   int calls = 0;
 };
 
-class DeafDriver final : public lb::Driver {
+class DeafDriver final : public lb::ForwardingDriver {
  public:
-  DeafDriver(lb::Driver& inner, Deafness& deaf) : inner_(inner), deaf_(deaf) {}
+  DeafDriver(lb::Driver& inner, Deafness& deaf) : ForwardingDriver(inner), deaf_(deaf) {}
 
-  const model::Abilities& abilities() const override { return inner_.abilities(); }
-  Result<model::LoadBalancerInfo> describe(const Context& context,
-                                           const LoadBalancerRef& lb) override {
-    return inner_.describe(context, lb);
-  }
   Result<std::vector<ObservedListener>> list(const Context& context,
                                              const LoadBalancerRef& lb) override {
     ++deaf_.calls;
     return inner_.list(context, lb);
   }
-  std::vector<Result<std::string>> create(const Context& context, const LoadBalancerRef& lb,
-                                          std::span<const model::ListenerSpec> wanted) override {
+  std::vector<Result<model::ListenerId>> create(
+      const Context& context, const LoadBalancerRef& lb,
+      std::span<const model::ListenerSpec> wanted) override {
     ++deaf_.calls;
     if (!deaf_.create) return inner_.create(context, lb, wanted);
     take_time(context);
-    std::vector<Result<std::string>> ids;
-    for (const model::ListenerSpec& spec : wanted) ids.emplace_back("none-" + spec.name);
+    std::vector<Result<model::ListenerId>> ids;
+    for (const model::ListenerSpec& spec : wanted)
+      ids.emplace_back(model::ListenerId("none-" + spec.name));
     return ids;
   }
   std::vector<Result<>> remove(const Context& context, const LoadBalancerRef& lb,
-                               std::span<const std::string> ids) override {
+                               std::span<const model::ListenerId> ids) override {
     return yes_or(deaf_.remove, context, ids.size(),
                   [&] { return inner_.remove(context, lb, ids); });
+  }
+  std::vector<Result<>> change(const Context& context, const LoadBalancerRef& lb,
+                               std::span<const lb::ListenerChange> changes) override {
+    return yes_or(deaf_.attributes, context, changes.size(),
+                  [&] { return inner_.change(context, lb, changes); });
+  }
+  std::vector<Result<>> create_rules(const Context& context, const LoadBalancerRef& lb,
+                                     std::span<const lb::NewRule> wanted) override {
+    return yes_or(deaf_.create, context, wanted.size(),
+                  [&] { return inner_.create_rules(context, lb, wanted); });
+  }
+  std::vector<Result<>> remove_rules(const Context& context, const LoadBalancerRef& lb,
+                                     std::span<const lb::RuleRef> rules) override {
+    return yes_or(deaf_.remove, context, rules.size(),
+                  [&] { return inner_.remove_rules(context, lb, rules); });
+  }
+  std::vector<Result<>> change_rules(const Context& context, const LoadBalancerRef& lb,
+                                     std::span<const lb::RuleChange> changes) override {
+    return yes_or(deaf_.attributes, context, changes.size(),
+                  [&] { return inner_.change_rules(context, lb, changes); });
   }
   std::vector<Result<>> change_targets(const Context& context, const LoadBalancerRef& lb,
                                        std::span<const lb::TargetChange> changes) override {
     return yes_or(deaf_.targets, context, changes.size(),
                   [&] { return inner_.change_targets(context, lb, changes); });
-  }
-  std::vector<Result<>> change_attributes(const Context& context, const LoadBalancerRef& lb,
-                                          std::span<const lb::AttributeChange> changes) override {
-    return yes_or(deaf_.attributes, context, changes.size(),
-                  [&] { return inner_.change_attributes(context, lb, changes); });
   }
 
  private:
@@ -74,7 +87,6 @@ class DeafDriver final : public lb::Driver {
     return std::vector<Result<>>(size);
   }
 
-  lb::Driver& inner_;
   Deafness& deaf_;
 };
 
@@ -91,9 +103,9 @@ class DeafEngineTest : public EngineTest {
     EXPECT_LE(deaf_.calls, 40);
     EXPECT_GE(deaf_.calls, 3) << "it is tried now and then";
   }
-  void expect_told(const WishKey& key) {
+  void expect_told(const std::string& key) {
     const auto about_it = [&](const Outcome& outcome) {
-      return outcome.key == key && !outcome.result &&
+      return outcome.key.value == key && !outcome.result &&
              outcome.result.error().message.find("confirmed") != std::string::npos;
     };
     EXPECT_TRUE(std::ranges::any_of(cluster_.outcomes, about_it));
@@ -121,9 +133,10 @@ TEST_F(DeafEngineTest, TargetsThatAreNotAdded) {
 TEST_F(DeafEngineTest, ALeftoverInTheWayThatIsNotRemoved) {
   for (const Duration settle : {Duration{}, Duration{10min}}) {
     const auto port = settle == Duration{} ? model::Port{30000} : model::Port{30001};
-    provider_.add_listener(kLb, {.ports = {port, port}, .name = fmt::format("{}old", kPrefix)});
+    provider_.add_listener(kLb, model::plain_listener(model::Protocol::tcp, {port, port},
+                                                      fmt::format("{}old", kPrefix)));
     start_deaf({.remove = true}, {.settle = settle});
-    const WishKey key = fmt::format("games/{}", port);
+    const std::string key = fmt::format("games/{}", port);
     want(key, wish_for(port));
     expect_patience();
     expect_told(key);
@@ -147,7 +160,7 @@ TEST_F(DeafEngineTest, AttributesThatAreNotChanged) {
   run_until_applied();
   deaf_.calls = 0;
   Wish wish = wish_for(30000);
-  wish.spec->attributes.session_seconds = 60;
+  wish.spec->rules.front().attributes.session_seconds = 60;
   want("games/a", std::move(wish));
   expect_patience();
   expect_told("games/a");

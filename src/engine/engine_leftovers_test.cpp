@@ -15,10 +15,10 @@ using testing::SizeIs;
 
 class LeftoversTest : public EngineTest {
  protected:
-  std::string leave(model::Port port, const std::string& name = {}) {
+  model::ListenerId leave(model::Port port, const std::string& name = {}) {
     return provider_.add_listener(
-        kLb,
-        {.ports = {port, port}, .name = name.empty() ? fmt::format("{}{}", kPrefix, port) : name});
+        kLb, model::plain_listener(model::Protocol::tcp, {port, port},
+                                   name.empty() ? fmt::format("{}{}", kPrefix, port) : name));
   }
   bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
 };
@@ -42,7 +42,7 @@ TEST_F(LeftoversTest, AnObjectThatVanishesWhileWeWorkLeavesNothing) {
   want("games/b", wish_for(30001, {target(1)}));
   run_until_applied();
   cluster_.objects.erase("games/a");
-  running_->engine().forget("games/a");
+  running_->engine().forget(WishKey("games/a"));
   pass(15min);
   EXPECT_FALSE(is_there(30000));
   EXPECT_TRUE(is_there(30001));
@@ -102,7 +102,7 @@ TEST_F(LeftoversTest, WithoutAPrefixNothingIsOurs) {
 }
 
 TEST_F(LeftoversTest, AWishThatComesLateFindsItsListener) {
-  const std::string id = leave(30000);
+  const model::ListenerId id = leave(30000);
   start();
   running_->engine().audit(kLb);
   pass(40s);
@@ -114,7 +114,7 @@ TEST_F(LeftoversTest, AWishThatComesLateFindsItsListener) {
 
 // It is not applied, it cannot be, or it is to go: it is named all the same.
 TEST_F(LeftoversTest, WhatAnyObjectNamesIsNotALeftover) {
-  const std::string id = leave(30000, fmt::format("{}renamed", kPrefix));
+  const model::ListenerId id = leave(30000, fmt::format("{}renamed", kPrefix));
   leave(30001);
   Wish by_id = wish_for(30100);
   by_id.known_id = id;
@@ -130,10 +130,10 @@ TEST_F(LeftoversTest, WhatAnyObjectNamesIsNotALeftover) {
 }
 
 TEST_F(LeftoversTest, WhatIsStillBeingWorkedOnIsNotALeftover) {
-  const std::string id = leave(30000);
+  const model::ListenerId id = leave(30000);
   for (int i = 0; i < 100; ++i) script_error(Call::targets, Code::unavailable);
   start();
-  running_->engine().want("games/nobody-knows", wish_for(30000, {target(1)}));
+  running_->engine().want(WishKey("games/nobody-knows"), wish_for(30000, {target(1)}));
   pass(5min);
   ASSERT_TRUE(is_there(30000));
   EXPECT_EQ(provider_.find(kLb, Transport::tcp, 30000)->id, id);

@@ -32,6 +32,7 @@ struct WorldOptions {
   // Chance that a change is an object that goes without a word, as with a finalizer that somebody
   // forced off.
   double vanish = 0;
+  bool fixed_scheduler = false;
 };
 
 // One engine that comes back after each crash, two load balancers, and a user who changes wishes.
@@ -44,13 +45,16 @@ class EngineWorld {
                        .max_latency = 300ms,
                        .late_write_chance = options.late_writes}),
         random_(kernel_.fork_random()),
-        provider_({.limits = options.limits, .seed = kernel_.fork_random().next()}) {
+        provider_({.limits = options.limits,
+                   .fixed_scheduler = options.fixed_scheduler,
+                   .seed = kernel_.fork_random().next()}) {
     set_log_level(LogLevel::error);
     foreign_ = provider_.add_listener(
-        kLb, {.ports = {kForeignPort, kForeignPort}, .name = "theirs", .targets = {target(99)}});
+        kLb, model::plain_listener(model::Protocol::tcp, {kForeignPort, kForeignPort}, "theirs",
+                                   {target(99)}));
     provider_.set_faults(options.faults);
     provider_.observe([this](const sim::lb::Change& change) { check_change(change); });
-    cluster_.on_success = [this](const WishKey& key, const Cluster::Object& object) {
+    cluster_.on_success = [this](const std::string& key, const Cluster::Object& object) {
       if (options_.strict) check_done(key, object.wish);
     };
     kernel_.on_crash([this](sim::Process&) { start(); });
@@ -88,12 +92,14 @@ class EngineWorld {
     process_ = &kernel_.start_process("berth", sim::Crashable::yes);
     running_ = std::make_unique<EngineProcess>(
         *process_, provider_, cluster_,
-        EngineOptions{
-            .workers = 2, .call_limit = 30s, .settle = 30s, .name_prefix = std::string(kPrefix)},
+        EngineOptions{.max_workers = 2,
+                      .call_limit = 30s,
+                      .settle = 30s,
+                      .name_prefix = std::string(kPrefix)},
         [] { return true; }, random_.next());
     for (const LoadBalancerRef& lb : {kLb, kOtherLb}) running_->engine().audit(lb);
     for (const auto& [key, object] : cluster_.objects) {
-      if (!object.applied) running_->engine().want(key, object.wish);
+      if (!object.applied) running_->engine().want(WishKey(key), object.wish);
     }
   }
 
@@ -117,20 +123,38 @@ class EngineWorld {
   void change_something() {
     const auto port = static_cast<model::Port>(30000 + random_.below(10));
     const LoadBalancerRef& lb = random_.chance(0.5) ? kLb : kOtherLb;
-    const WishKey key = fmt::format("games/{}-{}", lb.id, port);
+    const std::string key = fmt::format("games/{}-{}", lb.id, port);
     if (random_.chance(options_.vanish)) {
       cluster_.objects.erase(key);
-      if (running_) running_->engine().forget(key);
+      if (running_) running_->engine().forget(WishKey(key));
       return;
     }
-    Wish wish = wish_for(port, generated_targets(), lb);
+    Wish wish = generated_wish(port, lb);
     Cluster::Object& object = cluster_.objects[key];
     if (!object.wish.version.empty() && random_.chance(0.3)) wish = removal_of(std::move(wish));
     wish.known_id = object.wish.known_id;
-    wish.version = std::to_string(++version_);
+    wish.version = WishVersion(std::to_string(++version_));
     object = {wish, false};
     // While none runs nothing is lost: the next one begins with all that is not applied.
-    if (running_) running_->engine().want(key, std::move(wish));
+    if (running_) running_->engine().want(WishKey(key), std::move(wish));
+  }
+
+  // What is spoken at a port may change, and of layer 7 everything beneath it.
+  Wish generated_wish(model::Port port, const LoadBalancerRef& lb) {
+    Wish wish = wish_for(port, generated_targets(), lb);
+    if (!options_.limits.protocols.has(model::Protocol::http) || !random_.chance(0.4)) return wish;
+    wish.protocol = model::Protocol::http;
+    wish.spec->protocol = wish.protocol;
+    wish.spec->attributes.keep_alive = random_.chance(0.3);
+    wish.spec->rules.clear();
+    for (const char* domain : {"a.com", "b.com", "c.com"}) {
+      if (!random_.chance(0.6)) continue;
+      model::RuleAttributes attributes;
+      if (random_.chance(0.3)) attributes.scheduler = model::Scheduler::least_connections;
+      if (random_.chance(0.3)) attributes.session_seconds = 60;
+      wish.spec->rules.push_back({{domain, "/"}, attributes, generated_targets()});
+    }
+    return wish;
   }
 
   std::vector<model::WeightedTarget> generated_targets() {
@@ -153,7 +177,7 @@ class EngineWorld {
   }
 
   void check_change(const sim::lb::Change& change) {
-    kernel_.note("lb", change.after ? change.after->id : change.before->id);
+    kernel_.note("lb", (change.after ? change.after : change.before)->id.value);
     if (change.before && change.before->id == foreign_) kernel_.fail("a foreign listener changed");
     if (!change.after && options_.strict) check_unwished(change.lb, *change.before);
   }
@@ -167,15 +191,19 @@ class EngineWorld {
     }
   }
 
-  void check_done(const WishKey& key, const Wish& wish) {
-    const auto there = provider_.find(wish.lb, wish.protocol, wish.ports.first);
+  void check_done(const std::string& key, const Wish& wish) {
+    const auto there = provider_.find(wish.lb, model::Transport::tcp, wish.ports.first);
     const bool ours = there && there->spec.name == wish.name;
     if (!wish.spec) {
       if (ours) kernel_.fail(fmt::format("{} is called gone and is there", key));
     } else if (!ours) {
       kernel_.fail(fmt::format("{} is called done and is not there", key));
-    } else if (there->spec.targets != wish.spec->targets) {
-      kernel_.fail(fmt::format("{} is called done and has other targets", key));
+    } else if (there->spec.protocol != wish.spec->protocol) {
+      kernel_.fail(fmt::format("{} is called done and speaks something else", key));
+    } else if (there->spec.rules != wish.spec->rules) {
+      kernel_.fail(fmt::format("{} is called done and has other rules", key));
+    } else if (there->spec.attributes != wish.spec->attributes) {
+      kernel_.fail(fmt::format("{} is called done and has other attributes", key));
     }
   }
 
@@ -197,7 +225,7 @@ class EngineWorld {
   Random random_;
   ModelProvider provider_;
   Cluster cluster_;
-  std::string foreign_;
+  model::ListenerId foreign_;
   sim::Process* process_ = nullptr;
   std::unique_ptr<EngineProcess> running_;
   std::unique_ptr<Task> user_;
@@ -252,6 +280,17 @@ TEST(EngineSimulation, AProviderWithParallelWritesAndFewAbilitiesIsServed) {
                                          .target_batch = 2,
                                          .has_ranges = false,
                                          .has_both_protocols = false}})
+        .run();
+  });
+  ASSERT_TRUE(swept) << swept.error().to_string();
+}
+
+TEST(EngineSimulation, WhatAProviderCannotChangeIsMadeAnew) {
+  const auto swept = sim::sweep(sweep_of("engine with fixed parts", 200), [](std::uint64_t seed) {
+    return EngineWorld(seed, {.crash = sim::CrashRandomly{0.05, 10},
+                              .faults = kTrouble,
+                              .changes = 25,
+                              .fixed_scheduler = true})
         .run();
   });
   ASSERT_TRUE(swept) << swept.error().to_string();

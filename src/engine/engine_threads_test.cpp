@@ -28,7 +28,7 @@ class CountingSink final : public Sink {
     signal_->notify();
   }
   // Waits until this version of every key is done.
-  bool wait_for(const std::map<WishKey, std::string>& versions) {
+  bool wait_for(const std::map<WishKey, WishVersion>& versions) {
     const Instant until = tasks_.now() + kPatience;
     for (;;) {
       {
@@ -44,7 +44,7 @@ class CountingSink final : public Sink {
   Tasks& tasks_;
   std::unique_ptr<Signal> signal_;
   Mutex mu_;
-  std::map<WishKey, std::string> latest_ GUARDED_BY(mu_);
+  std::map<WishKey, WishVersion> latest_ GUARDED_BY(mu_);
 };
 
 class EngineThreadsTest : public testing::Test {
@@ -78,21 +78,21 @@ TEST_F(EngineThreadsTest, ManyCallersManyLoadBalancersOneTruth) {
   constexpr int kRounds = 5;
   provider_.set_faults({.throttled = 0.02, .retry_after = 1ms, .partial = 0.02});
   start();
-  std::map<WishKey, std::string> last;
+  std::map<WishKey, WishVersion> last;
   {
     std::vector<std::unique_ptr<Task>> callers;
     for (int c = 0; c < kCallers; ++c) {
       const model::LoadBalancerRef lb{model::Provider::edge, "", fmt::format("lb-{}", c % 2)};
       for (int p = 0; p < kPorts; ++p) {
-        last[fmt::format("{}/{}", c, p)] = std::to_string(kRounds);
+        last[WishKey(fmt::format("{}/{}", c, p))] = WishVersion(std::to_string(kRounds));
       }
       callers.push_back(tasks_.spawn("caller", [this, c, lb](std::stop_token) {
         for (int round = 1; round <= kRounds; ++round) {
           for (int p = 0; p < kPorts; ++p) {
             const auto port = static_cast<model::Port>(30000 + c * kPorts + p);
             Wish wish = wish_for(port, {target(round)}, lb);
-            wish.version = std::to_string(round);
-            engine_->want(fmt::format("{}/{}", c, p), std::move(wish));
+            wish.version = WishVersion(std::to_string(round));
+            engine_->want(WishKey(fmt::format("{}/{}", c, p)), std::move(wish));
           }
         }
       }));
@@ -104,7 +104,7 @@ TEST_F(EngineThreadsTest, ManyCallersManyLoadBalancersOneTruth) {
     const auto listeners = provider_.listeners({model::Provider::edge, "", id});
     EXPECT_EQ(listeners.size(), std::size_t{kCallers * kPorts / 2});
     for (const auto& listener : listeners) {
-      EXPECT_THAT(listener.spec.targets, testing::ElementsAre(target(kRounds)));
+      EXPECT_THAT(listener.spec.rules.front().targets, testing::ElementsAre(target(kRounds)));
     }
   }
 }
@@ -112,7 +112,7 @@ TEST_F(EngineThreadsTest, ManyCallersManyLoadBalancersOneTruth) {
 TEST_F(EngineThreadsTest, AStopReturnsPromptlyFromACallThatWaits) {
   start();
   provider_.script(sim::lb::Call::create, {sim::lb::Scripted::Kind::slow, {}, 1h});
-  engine_->want("games/a", wish_for(30000));
+  engine_->want(WishKey("games/a"), wish_for(30000));
   const Instant until = tasks_.now() + kPatience;
   while (provider_.calls(sim::lb::Call::create) == 0 && tasks_.now() < until) {
     (void)sleep_for(tasks_, 1ms, {});

@@ -19,11 +19,11 @@ class EngineTest : public testing::Test {
   // Without the time after the first touch in which everything is read back.
   void start_settled() { start({.settle = {}}); }
 
-  void want(const WishKey& key, Wish wish) {
+  void want(const std::string& key, Wish wish) {
     wish.known_id = cluster_.objects[key].wish.known_id;
-    wish.version = std::to_string(++version_);
+    wish.version = WishVersion(std::to_string(++version_));
     cluster_.objects[key] = {wish, false};
-    running_->engine().want(key, std::move(wish));
+    running_->engine().want(WishKey(key), std::move(wish));
   }
   void run_until_applied() {
     const auto done = kernel_.run_until([this] { return cluster_.all_applied(); });
@@ -41,7 +41,7 @@ class EngineTest : public testing::Test {
   }
   std::vector<model::WeightedTarget> targets_at(model::Port port) {
     const auto listener = provider_.find(kLb, model::Transport::tcp, port);
-    return listener ? listener->spec.targets : std::vector<model::WeightedTarget>{};
+    return listener ? model::targets_of(listener->spec) : std::vector<model::WeightedTarget>{};
   }
   void script_error(sim::lb::Call call, Code code) {
     provider_.script(call, {sim::lb::Scripted::Kind::error, error_of(code, "scripted"), {}});

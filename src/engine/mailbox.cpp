@@ -26,7 +26,10 @@ void Mailboxes::schedule(Box& box, Instant due) {
 }
 
 void Mailboxes::notify_one() {
-  if (idle_.empty()) return;
+  if (idle_.empty()) {
+    if (foreman_) foreman_->notify();
+    return;
+  }
   idle_.back()->notify();
   idle_.pop_back();
 }
@@ -87,6 +90,42 @@ Box* Mailboxes::take(std::stop_token stop) {
   const MutexLock lock(mu_);
   notify_one();
   return nullptr;
+}
+
+// Among those that are due.
+bool Mailboxes::lacks_workers() const {
+  std::size_t free = idle_.size() + on_their_way_;
+  const Instant now = tasks_.now();
+  for (auto turn = turns_.begin(); turn != turns_.end() && turn->due <= now; ++turn)
+    if (free-- == 0) return true;
+  return false;
+}
+
+bool Mailboxes::wait_for_lack_of_workers(std::stop_token stop) {
+  const std::unique_ptr<Signal> signal = tasks_.signal();
+  while (!stop.stop_requested()) {
+    Instant next_due = kNever;
+    {
+      const MutexLock lock(mu_);
+      if (lacks_workers()) {
+        ++on_their_way_;
+        foreman_ = nullptr;
+        return true;
+      }
+      // Somebody who waits looks at it himself when it is due.
+      if (!turns_.empty() && idle_.empty() && on_their_way_ == 0) next_due = turns_.begin()->due;
+      foreman_ = signal.get();
+    }
+    (void)tasks_.wait(*signal, next_due, stop);
+  }
+  const MutexLock lock(mu_);
+  foreman_ = nullptr;
+  return false;
+}
+
+void Mailboxes::arrived() {
+  const MutexLock lock(mu_);
+  --on_their_way_;
 }
 
 Mail Mailboxes::read(Box& box) {

@@ -52,6 +52,10 @@ class Mailboxes {
 
   // Waits until a load balancer has something to do. Null: the stop was requested.
   Box* take(std::stop_token stop);
+  // Waits until a load balancer has something to do and no worker is free for it, or on its way: a
+  // new one is then counted as on its way until it has `arrived`. False: the stop was requested.
+  bool wait_for_lack_of_workers(std::stop_token stop);
+  void arrived();
   Mail read(Box& box);
 
   struct Next {
@@ -73,6 +77,7 @@ class Mailboxes {
   void schedule(Box& box, Instant due) REQUIRES(mu_);
   void unschedule(Box& box) REQUIRES(mu_);
   void notify_one() REQUIRES(mu_);
+  bool lacks_workers() const REQUIRES(mu_);
 
   Tasks& tasks_;
   Mutex mu_;
@@ -82,6 +87,8 @@ class Mailboxes {
   std::set<Turn> turns_ GUARDED_BY(mu_);
   std::uint64_t next_turn_ GUARDED_BY(mu_) = 1;
   std::vector<Signal*> idle_ GUARDED_BY(mu_);  // workers that wait
+  Signal* foreman_ GUARDED_BY(mu_) = nullptr;  // who waits for a lack of them
+  std::size_t on_their_way_ GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace berth::engine

@@ -30,12 +30,12 @@ class MailboxTest : public testing::Test {
 };
 
 TEST_F(MailboxTest, WishesCollectWhileABoxIsTaken) {
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   Box* box = take();
   ASSERT_TRUE(box);
   EXPECT_EQ(boxes_.read(*box).wishes.size(), 1u);
-  boxes_.want("b", wish_for(2));
-  boxes_.want("c", wish_for(3));
+  boxes_.want(WishKey("b"), wish_for(2));
+  boxes_.want(WishKey("c"), wish_for(3));
   EXPECT_FALSE(take()) << "two workers serve one load balancer";
   boxes_.give_back(*box, {});
   ASSERT_EQ(take(), box);
@@ -43,41 +43,41 @@ TEST_F(MailboxTest, WishesCollectWhileABoxIsTaken) {
 }
 
 TEST_F(MailboxTest, TheNewestWishOfAKeyCounts) {
-  boxes_.want("a", wish_for(1));
-  boxes_.want("a", wish_for(1, {target(7)}));
+  boxes_.want(WishKey("a"), wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1, {target(7)}));
   Box* box = take();
   ASSERT_TRUE(box);
   const Mail mail = boxes_.read(*box);
   ASSERT_EQ(mail.wishes.size(), 1u);
-  EXPECT_EQ(mail.wishes.at("a")->spec->targets.size(), 1u);
+  EXPECT_EQ(mail.wishes.at(WishKey("a"))->spec->rules.front().targets.size(), 1u);
 }
 
 TEST_F(MailboxTest, AWishThatMovesIsForgottenWhereItWas) {
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   Box* first = take();
   ASSERT_TRUE(first);
   (void)boxes_.read(*first);
-  boxes_.want("a", wish_for(1, {}, kOtherLb));
+  boxes_.want(WishKey("a"), wish_for(1, {}, kOtherLb));
   Box* second = take();
   ASSERT_TRUE(second);
   EXPECT_EQ(second->lb, kOtherLb);
   boxes_.give_back(*first, {});
   ASSERT_EQ(take(), first);
-  EXPECT_FALSE(boxes_.read(*first).wishes.at("a")) << "the old load balancer is not told";
+  EXPECT_FALSE(boxes_.read(*first).wishes.at(WishKey("a"))) << "the old load balancer is not told";
 }
 
 TEST_F(MailboxTest, AForgottenKeyReachesItsLoadBalancerUnlessItIsDone) {
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   Box* box = take();
   ASSERT_TRUE(box);
   (void)boxes_.read(*box);
-  boxes_.give_back(*box, {.settled = {"a"}});
-  boxes_.forget("a");
+  boxes_.give_back(*box, {.settled = {WishKey("a")}});
+  boxes_.forget(WishKey("a"));
   EXPECT_FALSE(take()) << "nobody knows the key any more";
 }
 
 TEST_F(MailboxTest, ABoxComesAgainWhenItIsDue) {
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   Box* box = take();
   ASSERT_TRUE(box);
   (void)boxes_.read(*box);
@@ -91,13 +91,13 @@ TEST_F(MailboxTest, ABoxComesAgainWhenItIsDue) {
 }
 
 TEST_F(MailboxTest, ARetiredBoxIsMadeAnew) {
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   Box* box = take();
   ASSERT_TRUE(box);
   (void)boxes_.read(*box);
-  boxes_.give_back(*box, {.retire = true, .settled = {"a"}});
+  boxes_.give_back(*box, {.retire = true, .settled = {WishKey("a")}});
   EXPECT_FALSE(take());
-  boxes_.want("a", wish_for(1));
+  boxes_.want(WishKey("a"), wish_for(1));
   ASSERT_TRUE(take());
 }
 

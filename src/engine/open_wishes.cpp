@@ -15,7 +15,7 @@ constexpr std::uint8_t kBulk = 1;
 }  // namespace
 
 bool is_urgent(const Wish& wish) {
-  return wish.spec && (!wish.known_id.empty() || !wish.spec->targets.empty());
+  return wish.spec && (!wish.known_id.empty() || model::leads_somewhere(*wish.spec));
 }
 
 bool is_same(const Wish& a, const Wish& b) {

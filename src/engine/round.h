@@ -13,12 +13,18 @@ namespace berth::engine {
 
 // Calls that are made at one time; no wish is in two of them.
 struct Round {
-  enum class Kind : std::uint8_t { none, removals, creations, attributes, targets };
+  enum class Kind : std::uint8_t {
+    none,
+    removals,
+    creations,
+    listeners,
+    rule_removals,
+    rule_creations,
+    rules,
+    targets
+  };
   Kind kind = Kind::none;
-  std::vector<std::vector<lb::Removal>> removals{};
-  std::vector<std::vector<lb::Creation>> creations{};
-  std::vector<std::vector<lb::AttributeStep>> attributes{};
-  std::vector<std::vector<lb::TargetStep>> targets{};
+  lb::Batches calls{};  // of that kind
 };
 
 class Rounds {

@@ -10,20 +10,25 @@ using Kind = Round::Kind;
 const model::Abilities kSerial{.create_batch = 2, .remove_batch = 2, .target_batch = 3};
 
 lb::TargetStep targets(std::size_t wish, int count) {
-  lb::TargetStep step{.wish = wish, .change = {.listener_id = "l"}};
+  lb::TargetStep step{.wish = wish, .change = {.rule = {model::ListenerId("l"), {}}}};
   for (int i = 0; i < count; ++i) step.change.add.push_back({{"10.0.0.1", model::Port(i)}, 10});
   return step;
 }
 
 TEST(Rounds, KindsTakeTurns) {
   Rounds rounds;
-  const lb::Plan plan{.removals = {{0, "a"}, {1, "b"}, {2, "c"}},
+  const auto id = [](const char* text) { return model::ListenerId(text); };
+  const lb::Plan plan{.removals = {{0, id("a")}, {1, id("b")}, {2, id("c")}},
                       .creations = {{3}, {4}, {5}},
-                      .attributes = {{6, {}}}};
-  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::removals);
-  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::creations);
-  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::attributes);
-  EXPECT_EQ(rounds.next(plan, kSerial, false).kind, Kind::removals);
+                      .listeners = {{6, {}}},
+                      .rule_removals = {{7, {}}},
+                      .rule_creations = {{8, {}}},
+                      .rules = {{9, {}}}};
+  for (int i = 0; i < 2; ++i) {
+    for (const Kind kind : {Kind::removals, Kind::creations, Kind::listeners, Kind::rule_removals,
+                            Kind::rule_creations, Kind::rules})
+      EXPECT_EQ(rounds.next(plan, kSerial, false).kind, kind);
+  }
 }
 
 TEST(Rounds, TargetsThatSomebodyWaitsForComeInBetween) {
@@ -47,10 +52,10 @@ TEST(Rounds, OtherTargetsAreCollectedUntilTheyFillACall) {
 TEST(Rounds, SerialWritesGoOneByOneAndOthersTogether) {
   lb::Plan plan;
   for (std::size_t i = 0; i < 20; ++i) plan.creations.push_back({i});
-  EXPECT_EQ(Rounds{}.next(plan, kSerial, false).creations.size(), 1u);
+  EXPECT_EQ(Rounds{}.next(plan, kSerial, false).calls.creations.size(), 1u);
   model::Abilities parallel = kSerial;
   parallel.serial_writes = false;
-  EXPECT_EQ(Rounds{}.next(plan, parallel, false).creations.size(), 4u);
+  EXPECT_EQ(Rounds{}.next(plan, parallel, false).calls.creations.size(), 4u);
 }
 
 TEST(Rounds, TheCallsOfOneWishFollowEachOther) {
@@ -58,8 +63,8 @@ TEST(Rounds, TheCallsOfOneWishFollowEachOther) {
   parallel.serial_writes = false;
   const lb::Plan plan{.targets = {targets(0, 7), targets(1, 2)}};
   const Round round = Rounds{}.next(plan, parallel, false);
-  ASSERT_EQ(round.targets.size(), 1u);
-  EXPECT_EQ(round.targets[0].size(), 1u);
+  ASSERT_EQ(round.calls.targets.size(), 1u);
+  EXPECT_EQ(round.calls.targets[0].size(), 1u);
 }
 
 }  // namespace

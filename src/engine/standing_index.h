@@ -21,7 +21,7 @@ class StandingIndex {
 
  private:
   struct Place {
-    model::Transport protocol;
+    model::Protocol protocol;
     model::PortRange ports;
   };
   static bool is_at(const lb::KnownListener& listener, const Place& place) {
@@ -31,7 +31,7 @@ class StandingIndex {
 
   std::function<void(const Visit&)> all_;
   bool loaded_ = false;
-  std::unordered_map<std::string, Place> by_id_;
+  std::unordered_map<model::ListenerId, Place> by_id_;
   std::unordered_multimap<std::string, Place> by_name_;
 };
 

@@ -23,11 +23,13 @@ inline model::WeightedTarget target(int last_byte, std::uint32_t weight = model:
 
 inline Wish wish_for(model::Port port, std::vector<model::WeightedTarget> targets = {},
                      const model::LoadBalancerRef& lb = kLb) {
-  model::ListenerSpec spec;
-  spec.ports = {port, port};
-  spec.name = fmt::format("{}{}", kPrefix, port);
-  spec.targets = std::move(targets);
-  Wish wish{.lb = lb, .ports = spec.ports, .name = spec.name, .own = spec.ports, .version = "1"};
+  model::ListenerSpec spec = model::plain_listener(
+      model::Protocol::tcp, {port, port}, fmt::format("{}{}", kPrefix, port), std::move(targets));
+  Wish wish{.lb = lb,
+            .ports = spec.ports,
+            .name = spec.name,
+            .own = spec.ports,
+            .version = WishVersion("1")};
   wish.spec = std::move(spec);
   return wish;
 }
@@ -47,7 +49,7 @@ class Cluster final : public Sink {
 
   void report(const Outcome& outcome) override {
     outcomes.push_back(outcome);
-    const auto it = objects.find(outcome.key);
+    const auto it = objects.find(outcome.key.value);
     if (it == objects.end() || it->second.wish.version != outcome.version) return;
     it->second.applied = outcome.result.has_value();
     if (outcome.result) it->second.wish.known_id = outcome.listener_id;
@@ -57,7 +59,7 @@ class Cluster final : public Sink {
   Standing standing(const model::LoadBalancerRef& lb) const {
     Standing out{.complete = complete};
     for (const auto& [key, object] : objects) {
-      if (object.wish.lb == lb) out.wishes.push_back({key, object.wish, object.applied});
+      if (object.wish.lb == lb) out.wishes.push_back({WishKey(key), object.wish, object.applied});
     }
     return out;
   }
@@ -70,9 +72,9 @@ class Cluster final : public Sink {
   }
 
   bool complete = true;
-  std::map<WishKey, Object> objects{};
+  std::map<std::string, Object> objects{};  // by the text of its key
   std::vector<Outcome> outcomes{};
-  std::function<void(const WishKey&, const Object&)> on_success{};
+  std::function<void(const std::string&, const Object&)> on_success{};
 };
 
 // What a test puts between an engine and its driver.

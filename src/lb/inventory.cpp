@@ -5,9 +5,10 @@
 namespace berth::lb {
 namespace {
 
-void sort_targets(std::vector<model::WeightedTarget>& targets) {
-  std::sort(targets.begin(), targets.end());
-}
+using model::ListenerId;
+using model::Rule;
+using model::RuleKey;
+using model::Transport;
 
 template <class Index, class Key>
 void drop(Index& index, const Key& key, const KnownListener& listener) {
@@ -17,29 +18,83 @@ void drop(Index& index, const Key& key, const KnownListener& listener) {
   if (it != last) index.erase(it);
 }
 
-bool agrees(std::uint32_t wished, std::uint32_t reported) {
-  return wished == 0 || wished == reported;
+template <class Value>
+bool agrees_unless_left(const Value& wished, const Value& reported) {
+  return wished == Value{} || wished == reported;
 }
 
 bool agrees(const model::HealthCheck& wished, const model::HealthCheck& reported) {
   if (wished.enabled != reported.enabled) return false;
   // What is switched off has no further properties.
   if (!wished.enabled) return true;
-  return agrees(wished.timeout_seconds, reported.timeout_seconds) &&
-         agrees(wished.interval_seconds, reported.interval_seconds) &&
-         agrees(wished.healthy_count, reported.healthy_count) &&
-         agrees(wished.unhealthy_count, reported.unhealthy_count) &&
-         agrees(wished.port, reported.port);
+  return agrees_unless_left(wished.timeout_seconds, reported.timeout_seconds) &&
+         agrees_unless_left(wished.interval_seconds, reported.interval_seconds) &&
+         agrees_unless_left(wished.healthy_count, reported.healthy_count) &&
+         agrees_unless_left(wished.unhealthy_count, reported.unhealthy_count) &&
+         agrees_unless_left(wished.port, reported.port) &&
+         agrees_unless_left(wished.http_path, reported.http_path) &&
+         agrees_unless_left(wished.http_method, reported.http_method) &&
+         agrees_unless_left(wished.http_codes, reported.http_codes);
+}
+
+// A provider that does not know the version of a content reports none.
+bool agrees(const model::Certificate& wished, const model::Certificate& reported) {
+  return wished.reference == reported.reference &&
+         (reported.version.empty() || wished.version == reported.version);
+}
+
+bool agrees(const Boxed<model::Tls>& wished, const Boxed<model::Tls>& reported) {
+  if (!wished) return true;
+  if (!reported || wished->client_ca.has_value() != reported->client_ca.has_value()) return false;
+  if (wished->client_ca && !agrees(*wished->client_ca, *reported->client_ca)) return false;
+  return std::ranges::equal(
+      wished->certificates, reported->certificates,
+      [](const model::Certificate& a, const model::Certificate& b) { return agrees(a, b); });
+}
+
+// What we asked for stays known while the report agrees with it.
+void keep_asked(const KnownListener& before, KnownListener& now) {
+  if (before.asked && lb::agrees(before.spec.attributes, now.spec.attributes)) {
+    now.spec.attributes = before.spec.attributes;
+    now.asked = true;
+  }
+  std::erase_if(now.reported_rules, [&](const RuleKey& key) {
+    const Rule* const old = model::find_rule(before.spec, key);
+    Rule* const rule = model::find_rule(now.spec, key);
+    if (!old || !before.is_asked(key) || !lb::agrees(old->attributes, rule->attributes))
+      return false;
+    rule->attributes = old->attributes;
+    return true;
+  });
 }
 
 }  // namespace
 
 bool agrees(const model::ListenerAttributes& wished, const model::ListenerAttributes& reported) {
+  return wished.by_server_name == reported.by_server_name &&
+         wished.keep_alive == reported.keep_alive &&
+         agrees_unless_left(wished.max_rate, reported.max_rate) && agrees(wished.tls, reported.tls);
+}
+
+bool agrees(const model::RuleAttributes& wished, const model::RuleAttributes& reported) {
   if (wished.scheduler != reported.scheduler) return false;
   if (wished.session_seconds != reported.session_seconds) return false;
+  if (wished.tls_to_targets != reported.tls_to_targets) return false;
+  if (!agrees(wished.tls, reported.tls)) return false;
   if (!wished.health_check) return true;
   // A provider that reports none has its default, which is switched on.
-  return agrees(*wished.health_check, reported.health_check.value_or(model::HealthCheck{}));
+  return agrees(*wished.health_check,
+                reported.health_check ? *reported.health_check : model::HealthCheck{});
+}
+
+bool KnownListener::is_asked(const RuleKey& rule) const {
+  return std::ranges::find(reported_rules, rule) == reported_rules.end();
+}
+
+KnownListener newly_made(ListenerId id, const model::ListenerSpec& wanted) {
+  KnownListener out{.id = std::move(id), .spec = model::without_targets(wanted), .asked = true};
+  if (model::is_layer7(wanted.protocol)) out.spec.rules.clear();
+  return out;
 }
 
 void Inventory::replace(std::vector<ObservedListener> reported) {
@@ -49,64 +104,95 @@ void Inventory::replace(std::vector<ObservedListener> reported) {
   by_name_.clear();
   for (ObservedListener& listener : reported) {
     KnownListener known{.id = std::move(listener.id), .spec = std::move(listener.spec)};
-    const auto old = before.find(known.id);
-    if (old != before.end() && old->second.asked &&
-        agrees(old->second.spec.attributes, known.spec.attributes)) {
-      known.spec.attributes = old->second.spec.attributes;
-      known.asked = true;
-    }
+    for (const Rule& rule : known.spec.rules)
+      if (rule.attributes != model::RuleAttributes{}) known.reported_rules.push_back(rule.key);
+    if (const auto old = before.find(known.id); old != before.end()) keep_asked(old->second, known);
     put(std::move(known));
   }
 }
 
+void Inventory::index(const KnownListener& listener) {
+  for (const Transport transport : model::transports_of(listener.spec.protocol))
+    by_slot_.emplace(Slot{transport, listener.spec.ports.first}, &listener);
+  if (!listener.spec.name.empty()) by_name_.emplace(listener.spec.name, &listener);
+}
+
 void Inventory::unindex(const KnownListener& listener) {
-  drop(by_slot_, slot_of(listener), listener);
+  for (const Transport transport : model::transports_of(listener.spec.protocol))
+    drop(by_slot_, Slot{transport, listener.spec.ports.first}, listener);
   drop(by_name_, std::string_view(listener.spec.name), listener);
 }
 
 void Inventory::put(KnownListener listener) {
-  sort_targets(listener.spec.targets);
-  const std::string id = listener.id;
-  const auto [it, fresh] = by_id_.try_emplace(id);
+  model::sort(listener.spec);
+  const auto [it, fresh] = by_id_.try_emplace(listener.id);
   if (!fresh) unindex(it->second);
   it->second = std::move(listener);
-  const KnownListener& known = it->second;
-  by_slot_.emplace(slot_of(known), &known);
-  if (!known.spec.name.empty()) by_name_.emplace(known.spec.name, &known);
+  index(it->second);
 }
 
-void Inventory::erase(std::string_view id) {
+void Inventory::erase(const ListenerId& id) {
   const auto it = by_id_.find(id);
   if (it == by_id_.end()) return;
   unindex(it->second);
   by_id_.erase(it);
 }
 
+KnownListener* Inventory::find(const ListenerId& id) {
+  const auto it = by_id_.find(id);
+  return it == by_id_.end() ? nullptr : &it->second;
+}
+
+Rule* Inventory::find(const RuleRef& rule) {
+  KnownListener* const listener = find(rule.listener);
+  return listener ? model::find_rule(listener->spec, rule.key) : nullptr;
+}
+
+void Inventory::change(const ListenerChange& change) {
+  KnownListener* const listener = find(change.listener);
+  if (!listener) return;
+  listener->spec.attributes = change.attributes;
+  listener->asked = true;
+}
+
+void Inventory::put(const NewRule& made) {
+  KnownListener* const listener = find(made.rule.listener);
+  if (!listener) return;
+  if (!model::find_rule(listener->spec, made.rule.key)) {
+    listener->spec.rules.push_back({.key = made.rule.key});
+    model::sort(listener->spec);
+  }
+  change(RuleChange{made.rule, made.attributes});
+}
+
+void Inventory::erase(const RuleRef& rule) {
+  KnownListener* const listener = find(rule.listener);
+  if (!listener) return;
+  std::erase_if(listener->spec.rules, [&](const Rule& one) { return one.key == rule.key; });
+  std::erase(listener->reported_rules, rule.key);
+}
+
+void Inventory::change(const RuleChange& change) {
+  Rule* const rule = find(change.rule);
+  if (!rule) return;
+  rule->attributes = change.attributes;
+  std::erase(find(change.rule.listener)->reported_rules, change.rule.key);
+}
+
 void Inventory::change(const TargetChange& change) {
-  const auto it = by_id_.find(change.listener_id);
-  if (it == by_id_.end()) return;
-  auto& targets = it->second.spec.targets;
+  Rule* const rule = find(change.rule);
+  if (!rule) return;
   const auto named = [&](const model::WeightedTarget& there) {
-    const auto same = [&](const model::WeightedTarget& added) {
-      return added.target == there.target;
-    };
-    return std::any_of(change.add.begin(), change.add.end(), same) ||
-           std::find(change.remove.begin(), change.remove.end(), there.target) !=
-               change.remove.end();
+    return std::ranges::find(change.add, there.target, &model::WeightedTarget::target) !=
+               change.add.end() ||
+           std::ranges::find(change.remove, there.target) != change.remove.end();
   };
-  std::erase_if(targets, named);
-  targets.insert(targets.end(), change.add.begin(), change.add.end());
-  sort_targets(targets);
+  std::erase_if(rule->targets, named);
+  rule->targets.insert(rule->targets.end(), change.add.begin(), change.add.end());
+  std::ranges::sort(rule->targets);
 }
 
-void Inventory::change(const AttributeChange& change) {
-  const auto it = by_id_.find(change.listener_id);
-  if (it == by_id_.end()) return;
-  it->second.spec.attributes = change.attributes;
-  it->second.asked = true;
-}
-
-const KnownListener* Inventory::by_id(std::string_view id) const {
+const KnownListener* Inventory::by_id(const ListenerId& id) const {
   const auto it = by_id_.find(id);
   return it == by_id_.end() ? nullptr : &it->second;
 }
@@ -115,22 +201,21 @@ std::vector<const KnownListener*> Inventory::by_name(std::string_view name) cons
   std::vector<const KnownListener*> out;
   const auto [first, last] = by_name_.equal_range(name);
   for (auto it = first; it != last; ++it) out.push_back(it->second);
-  std::sort(out.begin(), out.end(),
-            [](const KnownListener* a, const KnownListener* b) { return a->id < b->id; });
+  std::ranges::sort(out, {}, [](const KnownListener* one) { return one->id; });
   return out;
 }
 
-std::vector<const KnownListener*> Inventory::overlapping(model::Transport protocol,
+std::vector<const KnownListener*> Inventory::overlapping(Transport transport,
                                                          model::PortRange ports) const {
   std::vector<const KnownListener*> out;
-  // Ranges of one protocol are disjoint, so from the last one that begins early enough, those that
+  // Ranges of one transport are disjoint, so from the last one that begins early enough, those that
   // overlap follow each other.
-  for (auto it = by_slot_.upper_bound({protocol, ports.last}); it != by_slot_.begin();) {
-    const KnownListener& listener = *(--it)->second;
-    if (listener.spec.protocol != protocol || !listener.spec.ports.overlaps(ports)) break;
-    out.push_back(&listener);
+  for (auto it = by_slot_.upper_bound({transport, ports.last}); it != by_slot_.begin();) {
+    --it;
+    if (it->first.first != transport || !it->second->spec.ports.overlaps(ports)) break;
+    out.push_back(it->second);
   }
-  std::reverse(out.begin(), out.end());
+  std::ranges::reverse(out);
   return out;
 }
 

@@ -1,8 +1,8 @@
 // Inventory: what is known of the listeners of one load balancer, from the provider's list and from
 // our own confirmed changes since. Found by id, by name and by port.
 //
-// Owned by whoever serves the load balancer; not thread-safe. Listeners of one protocol share no
-// port: no provider lets them.
+// Owned by whoever serves the load balancer; not thread-safe. Listeners share no port of one
+// transport: no provider lets them.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,24 @@
 namespace berth::lb {
 
 struct KnownListener {
-  std::string id{};
+  model::ListenerId id{};
   model::ListenerSpec spec{};
   // The attributes are those that we asked for, not those that the provider reported, where
   // defaults are filled in.
   bool asked = false;
+  // Rules whose attributes the provider reported. Those of others we asked for, or they are none.
+  std::vector<model::RuleKey> reported_rules{};
+
+  bool is_asked(const model::RuleKey& rule) const;
 };
 
-// Whether a listener that reports these attributes has what is wished. What the wish leaves to the
-// provider's default agrees with every value.
+// One that was just made as it was asked for.
+KnownListener newly_made(model::ListenerId id, const model::ListenerSpec& wanted);
+
+// Whether a listener or rule that reports these attributes has what is wished. What the wish leaves
+// to the provider's default agrees with every value.
 bool agrees(const model::ListenerAttributes& wished, const model::ListenerAttributes& reported);
+bool agrees(const model::RuleAttributes& wished, const model::RuleAttributes& reported);
 
 class Inventory {
  public:
@@ -40,32 +48,34 @@ class Inventory {
   // agrees with them.
   void replace(std::vector<ObservedListener> reported);
 
-  // A confirmed change of ours. Targets may come in any order.
+  // A confirmed change of ours. Rules and targets may come in any order.
   void put(KnownListener listener);
-  void erase(std::string_view id);
+  void erase(const model::ListenerId& id);
+  void change(const ListenerChange& change);
+  void put(const NewRule& rule);
+  void erase(const RuleRef& rule);
+  void change(const RuleChange& change);
   void change(const TargetChange& change);
-  void change(const AttributeChange& change);
 
   // Null when not there. What is returned lives until the next change.
-  const KnownListener* by_id(std::string_view id) const;
+  const KnownListener* by_id(const model::ListenerId& id) const;
   std::vector<const KnownListener*> by_name(std::string_view name) const;
-  // Those that take a port of the range for this protocol, lowest first.
-  std::vector<const KnownListener*> overlapping(model::Transport protocol,
+  // Those that take a port of the range for this transport, lowest first.
+  std::vector<const KnownListener*> overlapping(model::Transport transport,
                                                 model::PortRange ports) const;
 
   std::size_t size() const { return by_id_.size(); }
   bool empty() const { return by_id_.empty(); }
-  // By id.
-  const std::map<std::string, KnownListener, std::less<>>& all() const { return by_id_; }
+  const std::map<model::ListenerId, KnownListener>& all() const { return by_id_; }
 
  private:
   using Slot = std::pair<model::Transport, model::Port>;
-  static Slot slot_of(const KnownListener& listener) {
-    return {listener.spec.protocol, listener.spec.ports.first};
-  }
+  KnownListener* find(const model::ListenerId& id);
+  model::Rule* find(const RuleRef& rule);
+  void index(const KnownListener& listener);
   void unindex(const KnownListener& listener);
 
-  std::map<std::string, KnownListener, std::less<>> by_id_;
+  std::map<model::ListenerId, KnownListener> by_id_;
   std::multimap<Slot, const KnownListener*> by_slot_;
   // The views point into the listeners, which do not move.
   std::unordered_multimap<std::string_view, const KnownListener*> by_name_;

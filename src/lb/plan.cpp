@@ -7,7 +7,9 @@
 namespace berth::lb {
 namespace {
 
+using model::ListenerId;
 using model::ListenerSpec;
+using model::Rule;
 using model::Transport;
 using model::WeightedTarget;
 
@@ -18,8 +20,8 @@ bool is_at(const KnownListener& listener, const ListenerSpec& spec) {
 // Those that the wish names, by id or by name.
 std::vector<const KnownListener*> named_by(const Desired& wish, const Inventory& known) {
   std::vector<const KnownListener*> out;
-  if (!wish.known_id.empty()) {
-    if (const KnownListener* listener = known.by_id(wish.known_id)) out.push_back(listener);
+  if (wish.known_id && !wish.known_id->empty()) {
+    if (const KnownListener* listener = known.by_id(*wish.known_id)) out.push_back(listener);
   }
   if (wish.name.empty()) return out;
   for (const KnownListener* listener : known.by_name(wish.name)) {
@@ -33,10 +35,15 @@ bool same_attributes(const ListenerSpec& wished, const KnownListener& known) {
                      : agrees(wished.attributes, known.spec.attributes);
 }
 
+bool same_attributes(const Rule& wished, const Rule& there, const KnownListener& known) {
+  return known.is_asked(there.key) ? wished.attributes == there.attributes
+                                   : agrees(wished.attributes, there.attributes);
+}
+
 // Both sides are sorted.
-TargetChange target_change(const std::string& id, const std::vector<WeightedTarget>& wished,
+TargetChange target_change(const RuleRef& rule, const std::vector<WeightedTarget>& wished,
                            const std::vector<WeightedTarget>& there) {
-  TargetChange out{.listener_id = id};
+  TargetChange out{.rule = rule};
   auto want = wished.begin();
   auto have = there.begin();
   while (want != wished.end() || have != there.end()) {
@@ -58,7 +65,8 @@ TargetChange target_change(const std::string& id, const std::vector<WeightedTarg
 }
 
 std::string describe(const KnownListener& listener) {
-  return listener.spec.name.empty() ? listener.id : listener.spec.name + " (" + listener.id + ")";
+  return listener.spec.name.empty() ? listener.id.value
+                                    : fmt::format("{} ({})", listener.spec.name, listener.id);
 }
 
 class Planner {
@@ -83,9 +91,12 @@ class Planner {
     const Desired& wish = wishes_[index];
     if (!wish.spec) return;
     for (const KnownListener* listener : named_by(wish, known_)) {
-      if (!is_at(*listener, *wish.spec) || !is_ours(wish, *listener) ||
-          kept_.contains(listener->id))
+      const bool is_free = !kept_.contains(listener->id) && !removed_.contains(listener->id);
+      if (!is_free || !is_at(*listener, *wish.spec) || !is_ours(wish, *listener)) continue;
+      if (!can_become(*listener, *wish.spec)) {
+        if (has_right(wish, *listener)) remove(index, *listener);
         continue;
+      }
       kept_.insert(listener->id);
       out_.findings[index].listener_id = listener->id;
       return;
@@ -115,21 +126,64 @@ class Planner {
   void adjust(std::size_t index, const KnownListener& listener) {
     const ListenerSpec& spec = *wishes_[index].spec;
     if (!same_attributes(spec, listener)) {
-      out_.attributes.push_back({index, {listener.id, spec.attributes}});
+      out_.listeners.push_back({index, {listener.id, spec.attributes}});
       out_.findings[index].verdict = Verdict::change;
     }
-    TargetChange change = target_change(listener.id, spec.targets, listener.spec.targets);
+    auto want = spec.rules.begin();
+    auto have = listener.spec.rules.begin();
+    while (want != spec.rules.end() || have != listener.spec.rules.end()) {
+      const bool only_wanted =
+          have == listener.spec.rules.end() || (want != spec.rules.end() && want->key < have->key);
+      const bool only_there =
+          want == spec.rules.end() || (have != listener.spec.rules.end() && have->key < want->key);
+      if (only_wanted) {
+        create_rule(index, listener.id, *want++, false);
+      } else if (only_there) {
+        remove_rule(index, {listener.id, (have++)->key});
+      } else {
+        adjust_rule(index, listener, *want++, *have++);
+      }
+    }
+  }
+
+  void adjust_rule(std::size_t index, const KnownListener& listener, const Rule& wished,
+                   const Rule& there) {
+    const RuleRef rule{listener.id, there.key};
+    if (!same_attributes(wished, there, listener)) {
+      out_.findings[index].verdict = Verdict::change;
+      if (!can_become(there, wished)) {
+        remove_rule(index, rule);
+        return create_rule(index, listener.id, wished, true);
+      }
+      out_.rules.push_back({index, {rule, wished.attributes}});
+    }
+    change_targets(index, target_change(rule, wished.targets, there.targets), false);
+  }
+
+  void remove_rule(std::size_t index, RuleRef rule) {
+    out_.rule_removals.push_back({index, std::move(rule)});
+    out_.findings[index].verdict = Verdict::change;
+  }
+
+  void create_rule(std::size_t index, const ListenerId& listener, const Rule& wished, bool later) {
+    const RuleRef rule{listener, wished.key};
+    out_.rule_creations.push_back({index, {rule, wished.attributes}, later});
+    out_.findings[index].verdict = Verdict::change;
+    change_targets(index, target_change(rule, wished.targets, {}), true);
+  }
+
+  void change_targets(std::size_t index, TargetChange change, bool later) {
     if (change.add.empty() && change.remove.empty()) return;
-    out_.targets.push_back({index, std::move(change)});
+    out_.targets.push_back({index, std::move(change), later});
     out_.findings[index].verdict = Verdict::change;
   }
 
   void create(std::size_t index) {
     const ListenerSpec& spec = *wishes_[index].spec;
     Finding& finding = out_.findings[index];
-    if (spec.ports.size() > 1 && !rules_.limits.has_ranges) {
+    if (const std::string_view what = beyond_provider(spec); !what.empty()) {
       finding.verdict = Verdict::unsupported;
-      finding.holder = "listeners of more than one port";
+      finding.holder = what;
       return;
     }
     if (is_promised(spec)) {
@@ -140,7 +194,7 @@ class Planner {
     Creation step{.wish = index};
     std::vector<const KnownListener*> leftovers;
     for (const KnownListener* listener : in_the_way(spec)) {
-      step.after_removal = true;
+      step.later = true;
       if (removed_.contains(listener->id)) continue;
       const Verdict verdict = verdict_on(wishes_[index], *listener);
       if (verdict == Verdict::change) {
@@ -154,8 +208,45 @@ class Planner {
     for (const KnownListener* listener : leftovers) remove(index, *listener);
     finding.verdict = Verdict::change;
     out_.creations.push_back(step);
-    promised_.emplace(Slot{spec.protocol, spec.ports.first}, spec.ports);
-    if (!spec.targets.empty()) out_.targets.push_back({index, target_change("", spec.targets, {})});
+    for (const Transport transport : taken_by(spec))
+      promised_.emplace(Slot{transport, spec.ports.first}, spec.ports);
+    make_rules(index);
+  }
+
+  // Of the listener that was just planned.
+  void make_rules(std::size_t index) {
+    const ListenerSpec& spec = *wishes_[index].spec;
+    for (const Rule& rule : spec.rules) {
+      if (model::is_layer7(spec.protocol)) {
+        create_rule(index, {}, rule, true);
+      } else {
+        change_targets(index, target_change({}, rule.targets, {}), true);
+      }
+    }
+  }
+
+  // Of a listener or rule that stays where it is. The rule of a listener that is not of layer 7
+  // comes and goes with it.
+  bool can_become(const KnownListener& there, const ListenerSpec& wished) const {
+    if (!same_attributes(wished, there) && rules_.can_change &&
+        !rules_.can_change(there.spec.attributes, wished.attributes))
+      return false;
+    if (model::is_layer7(wished.protocol)) return true;
+    return std::ranges::all_of(wished.rules, [&](const Rule& rule) {
+      const Rule* const now = model::find_rule(there.spec, rule.key);
+      return !now || same_attributes(rule, *now, there) || can_become(*now, rule);
+    });
+  }
+  bool can_become(const Rule& there, const Rule& wished) const {
+    return !rules_.can_change_rule || rules_.can_change_rule(there.attributes, wished.attributes);
+  }
+
+  // What the provider has not; empty: it has all that the listener needs.
+  std::string_view beyond_provider(const ListenerSpec& spec) const {
+    if (spec.ports.size() > 1 && !rules_.limits.has_ranges)
+      return "listeners of more than one port";
+    if (!rules_.limits.protocols.has(spec.protocol)) return model::to_string(spec.protocol);
+    return {};
   }
 
   bool is_ours(const Desired& wish, const KnownListener& listener) const {
@@ -168,31 +259,40 @@ class Planner {
     if (kept_.contains(listener.id)) return Verdict::held;
     if (rules_.wished_elsewhere && rules_.wished_elsewhere(listener)) return Verdict::held;
     if (!is_ours(wish, listener)) return Verdict::foreign;
-    const bool has_right =
-        listener.spec.protocol == wish.protocol && wish.own.contains(listener.spec.ports);
-    return has_right ? Verdict::change : Verdict::held;
+    return has_right(wish, listener) ? Verdict::change : Verdict::held;
+  }
+
+  static bool has_right(const Desired& wish, const KnownListener& listener) {
+    return wish.own.contains(listener.spec.ports) &&
+           std::ranges::all_of(model::transports_of(listener.spec.protocol),
+                               [&](Transport one) { return model::takes(wish.protocol, one); });
+  }
+
+  // The transports of its ports that nobody else may have.
+  std::span<const Transport> taken_by(const ListenerSpec& spec) const {
+    return model::transports_of(rules_.limits.has_both_protocols ? spec.protocol
+                                                                 : model::Protocol::tcp_udp);
   }
 
   std::vector<const KnownListener*> in_the_way(const ListenerSpec& spec) const {
-    std::vector<const KnownListener*> out = known_.overlapping(spec.protocol, spec.ports);
-    if (rules_.limits.has_both_protocols) return out;
-    const Transport other = spec.protocol == Transport::tcp ? Transport::udp : Transport::tcp;
-    const auto more = known_.overlapping(other, spec.ports);
-    out.insert(out.end(), more.begin(), more.end());
+    std::vector<const KnownListener*> out;
+    for (const Transport transport : taken_by(spec)) {
+      for (const KnownListener* listener : known_.overlapping(transport, spec.ports))
+        if (std::ranges::find(out, listener) == out.end()) out.push_back(listener);
+    }
     return out;
   }
 
   // A port that a creation of this plan takes.
   bool is_promised(const ListenerSpec& spec) const {
-    const Transport other = spec.protocol == Transport::tcp ? Transport::udp : Transport::tcp;
-    return is_promised(spec.protocol, spec.ports) ||
-           (!rules_.limits.has_both_protocols && is_promised(other, spec.ports));
+    return std::ranges::any_of(
+        taken_by(spec), [&](Transport transport) { return is_promised(transport, spec.ports); });
   }
-  bool is_promised(Transport protocol, model::PortRange ports) const {
-    auto it = promised_.upper_bound({protocol, ports.last});
+  bool is_promised(Transport transport, model::PortRange ports) const {
+    auto it = promised_.upper_bound({transport, ports.last});
     if (it == promised_.begin()) return false;
-    --it;  // promises of one protocol are disjoint: the last one that begins early enough decides
-    return it->first.first == protocol && it->second.overlaps(ports);
+    --it;  // promises of one transport are disjoint: the last one that begins early enough decides
+    return it->first.first == transport && it->second.overlaps(ports);
   }
 
   using Slot = std::pair<Transport, model::Port>;
@@ -201,8 +301,8 @@ class Planner {
   const Inventory& known_;
   const PlanRules& rules_;
   Plan out_{};
-  std::unordered_set<std::string_view> kept_{};
-  std::unordered_set<std::string_view> removed_{};
+  std::unordered_set<ListenerId> kept_{};
+  std::unordered_set<ListenerId> removed_{};
   std::map<Slot, model::PortRange> promised_{};
 };
 
@@ -237,9 +337,9 @@ class TargetCutter {
     }
     ++used_;
     auto& call = out_.back();
-    if (call.empty() || call.back().wish != step.wish) {
-      call.push_back({step.wish, {.listener_id = step.change.listener_id}});
-    }
+    if (call.empty() || call.back().wish != step.wish ||
+        call.back().change.rule != step.change.rule)
+      call.push_back({step.wish, {.rule = step.change.rule}, step.later});
     return call.back().change;
   }
 
@@ -259,7 +359,10 @@ Batches cut(const Plan& plan, const model::Abilities& limits) {
   for (const TargetStep& step : plan.targets) targets.add(step);
   return {.removals = cut_evenly(plan.removals, limits.remove_batch),
           .creations = cut_evenly(plan.creations, limits.create_batch),
-          .attributes = cut_evenly(plan.attributes, limits.create_batch),
+          .listeners = cut_evenly(plan.listeners, limits.create_batch),
+          .rule_removals = cut_evenly(plan.rule_removals, limits.rule_batch),
+          .rule_creations = cut_evenly(plan.rule_creations, limits.rule_batch),
+          .rules = cut_evenly(plan.rules, limits.rule_batch),
           .targets = targets.take()};
 }
 

@@ -1,11 +1,12 @@
 // The plan for one load balancer: what must be done so that what is known of it becomes what is
 // wished. Pure: reads no clock and does no I/O.
 //
-// Order: remove listeners, create, change attributes, change targets. Within a listener targets are
-// added before others are removed. A listener that is not ours is reported and never touched. Ours
-// is one whose name begins with our prefix: ids and names in a wish come from objects that people
-// can write, and only say which of ours is meant. A wish removes nothing outside of the ports that
-// its owner has, and nothing that another wish wants.
+// Order: remove listeners, create, change; the same for rules; then change targets. Within a rule
+// targets are added before others are removed. What cannot be changed is removed and made anew. A
+// listener that is not ours is reported and never touched. Ours is one whose name begins with our
+// prefix: ids and names in a wish come from objects that people can write, and only say which of
+// ours is meant. A wish removes nothing outside of the ports that its owner has, and nothing that
+// another wish wants.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,12 @@ namespace berth::lb {
 
 // A wish, as a view of what its owner keeps.
 struct Desired {
-  const model::ListenerSpec* spec = nullptr;  // null: shall not exist
-  std::string_view name{};                    // at the provider
-  std::string_view known_id{};                // empty: not known
-  // The ports of the load balancer that the wish's owner has: nothing else is removed for it.
-  model::Transport protocol = model::Transport::tcp;
+  const model::ListenerSpec* spec = nullptr;    // null: shall not exist
+  std::string_view name{};                      // at the provider
+  const model::ListenerId* known_id = nullptr;  // null or empty: not known
+  // The ports of the load balancer that the wish's owner has, for the transports of this protocol:
+  // nothing else is removed for it.
+  model::Protocol protocol = model::Protocol::tcp;
   model::PortRange own{};
 };
 
@@ -41,36 +43,56 @@ enum class Verdict : std::uint8_t {
 
 struct Finding {
   Verdict verdict = Verdict::as_wished;
-  std::string listener_id{};  // of the listener that serves the wish, if it exists
-  std::string holder{};       // foreign, held: who has the port, for people
+  model::ListenerId listener_id{};  // of the listener that serves the wish, if it exists
+  std::string holder{};             // foreign, held: who has the port, for people
 };
 
+// Steps. `later`: only after other steps of this plan, and perhaps of a listener that has no id
+// before them.
 struct Removal {
   std::size_t wish = 0;
-  std::string id{};
+  model::ListenerId id{};
 };
 struct Creation {
   std::size_t wish = 0;
-  bool after_removal = false;  // its port is free only after a removal of this plan
+  bool later = false;
 };
-struct AttributeStep {
+struct ListenerStep {
   std::size_t wish = 0;
-  AttributeChange change{};
+  ListenerChange change{};
+};
+struct RuleRemoval {
+  std::size_t wish = 0;
+  RuleRef rule{};
+};
+struct RuleCreation {
+  std::size_t wish = 0;
+  NewRule rule{};
+  bool later = false;
+};
+struct RuleStep {
+  std::size_t wish = 0;
+  RuleChange change{};
 };
 struct TargetStep {
   std::size_t wish = 0;
-  TargetChange change{};  // without an id: of the listener that this plan creates
+  TargetChange change{};
+  bool later = false;
 };
 
 struct Plan {
   std::vector<Finding> findings{};  // one per wish
   std::vector<Removal> removals{};  // no id twice
   std::vector<Creation> creations{};
-  std::vector<AttributeStep> attributes{};
+  std::vector<ListenerStep> listeners{};
+  std::vector<RuleRemoval> rule_removals{};
+  std::vector<RuleCreation> rule_creations{};
+  std::vector<RuleStep> rules{};
   std::vector<TargetStep> targets{};
 
   bool empty() const {
-    return removals.empty() && creations.empty() && attributes.empty() && targets.empty();
+    return removals.empty() && creations.empty() && listeners.empty() && rule_removals.empty() &&
+           rule_creations.empty() && rules.empty() && targets.empty();
   }
 };
 
@@ -80,6 +102,10 @@ struct PlanRules {
   // Whether some wish beyond those that are planned wants this listener as it is. Asked only about
   // listeners that are in the way or shall go.
   std::function<bool(const KnownListener&)> wished_elsewhere{};
+  // Whether the provider can change the first into the second. Empty: always.
+  std::function<bool(const model::ListenerAttributes&, const model::ListenerAttributes&)>
+      can_change{};
+  std::function<bool(const model::RuleAttributes&, const model::RuleAttributes&)> can_change_rule{};
 };
 
 // Of two wishes for one port, the earlier is served.
@@ -90,7 +116,10 @@ Plan plan(std::span<const Desired> wishes, const Inventory& known, const PlanRul
 struct Batches {
   std::vector<std::vector<Removal>> removals{};
   std::vector<std::vector<Creation>> creations{};
-  std::vector<std::vector<AttributeStep>> attributes{};
+  std::vector<std::vector<ListenerStep>> listeners{};
+  std::vector<std::vector<RuleRemoval>> rule_removals{};
+  std::vector<std::vector<RuleCreation>> rule_creations{};
+  std::vector<std::vector<RuleStep>> rules{};
   std::vector<std::vector<TargetStep>> targets{};
 };
 Batches cut(const Plan& plan, const model::Abilities& limits);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/protocol.h"
 
 namespace berth::model {
 
@@ -23,11 +24,14 @@ struct Abilities {
   bool outlives_caller = true;
   std::size_t create_batch = 50;   // listeners; also of attribute changes
   std::size_t remove_batch = 20;   // listeners
+  std::size_t rule_batch = 20;     // rules that are made, changed or removed
   std::size_t target_batch = 250;  // targets of all changes of one call
   bool has_ranges = true;          // a listener may have more than one port
   bool has_open_ranges = false;    // and may have all of them, without an end
   bool has_both_protocols = true;  // TCP and UDP on one port, as two listeners
-  bool has_layer7 = true;          // rules by domain and path
+  // What listeners may speak.
+  ProtocolSet protocols{Protocol::tcp,  Protocol::udp,  Protocol::tcp_udp, Protocol::tls,
+                        Protocol::quic, Protocol::http, Protocol::https};
   // The longest name of a listener; where listeners have none, the longest tag.
   std::size_t max_listener_name = 255;
 };

@@ -14,7 +14,8 @@ TEST(Provider, EachHasARowUnderItsOwnName) {
     EXPECT_EQ(to_string(*provider), name);
     EXPECT_FALSE(traits_of(*provider).title.empty());
     const Abilities& able = traits_of(*provider).abilities;
-    EXPECT_GE(std::min({able.create_batch, able.remove_batch, able.target_batch}), 1u);
+    EXPECT_GE(std::min({able.create_batch, able.remove_batch, able.rule_batch, able.target_batch}),
+              1u);
     // A name has a cluster id, something readable and a digest.
     EXPECT_GE(able.max_listener_name, 60u);
     EXPECT_TRUE(able.has_ranges || !able.has_open_ranges);

@@ -194,13 +194,11 @@ Result<> serve_edge(const std::string& protocol, int port) {
                                          .loopback_targets = true});
   if (!driver) return pass(driver);
   const auto at = static_cast<model::Port>(port);
-  const model::ListenerSpec spec{
-      .protocol = protocol == "udp" ? model::Transport::udp : model::Transport::tcp,
-      .ports = {at, at},
-      .name = "rooms"};
+  const model::ListenerSpec spec = model::plain_listener(
+      protocol == "udp" ? model::Protocol::udp : model::Protocol::tcp, {at, at}, "rooms");
   auto id = (*driver)->create(context, lb, {&spec, 1}).front();
   if (!id) return pass(id);
-  lb::TargetChange change{.listener_id = *id};
+  lb::TargetChange change{.rule = {*id, {}}};
   for (const model::Target& room : rooms_at(kRoomPort)) change.add.push_back({room});
   if (auto changed = (*driver)->change_targets(context, lb, {&change, 1}).front(); !changed)
     return changed;

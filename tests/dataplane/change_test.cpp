@@ -42,7 +42,7 @@ TEST(Change, DrainingAndAddingLoseNoConnection) {
   });
   for (std::size_t i = 1; i <= 300; ++i) {
     const model::Target &next = rooms[i % 4], &last = rooms[(i + 3) % 4];
-    ASSERT_TRUE(edge.change({.listener_id = door.id, .add = {{next, 10}, {last, 0}}}));
+    ASSERT_TRUE(edge.change(door.id, {{next, 10}, {last, 0}}));
     const int before = players.good;
     ASSERT_TRUE(eventually([&] { return players.good > before + 2; }));
   }
@@ -68,7 +68,7 @@ TEST(Change, RemovingBreaksConnectionsButNeverBytes) {
   });
   for (std::size_t i = 1; i <= 300; ++i) {
     const model::Target &next = rooms[i % 4], &last = rooms[(i + 3) % 4];
-    ASSERT_TRUE(edge.change({.listener_id = door.id, .add = {{next}}, .remove = {last}}));
+    ASSERT_TRUE(edge.change(door.id, {{next}}, {last}));
   }
   players.stop();
   std::printf("%d connections, %d of them broken by 300 removals\n", players.good.load(),
@@ -100,7 +100,7 @@ TEST(Change, DatagramsGoWhereTheyShouldWhileTargetsChange) {
   });
   for (std::size_t i = 1; i <= 300; ++i) {
     const model::Target &next = rooms[i % 4], &last = rooms[(i + 3) % 4];
-    ASSERT_TRUE(edge.change({.listener_id = door.id, .add = {{next}}, .remove = {last}}));
+    ASSERT_TRUE(edge.change(door.id, {{next}}, {last}));
   }
   ASSERT_TRUE(eventually([&] { return players.good > 50; }));
   players.stop();
@@ -114,19 +114,18 @@ TEST(Change, ThousandsOfListenersInOneProcess) {
   Edge edge({.threads = 2});
   const auto room = edge.open_room();
   std::vector<model::ListenerSpec> specs;
-  for (const Transport protocol : {Transport::tcp, Transport::udp}) {
+  for (const auto protocol : {model::Protocol::tcp, model::Protocol::udp}) {
     for (std::size_t i = 0; i < kListeners; ++i) {
       const auto port = static_cast<model::Port>(kFirst + i);
-      specs.push_back(
-          {.protocol = protocol, .ports = {port, port}, .name = fmt::format("room-{}", i)});
+      specs.push_back(model::plain_listener(protocol, {port, port}, fmt::format("room-{}", i)));
     }
   }
   const auto begin = std::chrono::steady_clock::now();
-  std::vector<std::string> ids;
+  std::vector<model::ListenerId> ids;
   std::vector<lb::TargetChange> changes;
   for (const auto& id : edge.driver->create(edge.context, edge.lb, specs)) {
     ids.push_back(id.value());
-    changes.push_back({.listener_id = ids.back(), .add = {{room}}});
+    changes.push_back({.rule = {ids.back(), {}}, .add = {{room}}});
   }
   for (const auto& changed : edge.driver->change_targets(edge.context, edge.lb, changes))
     ASSERT_TRUE(changed) << changed.error().to_string();

@@ -23,7 +23,7 @@ std::optional<CloudListener> take_one(Hand& hand) {
   std::vector<CloudListener> all;
   for (const model::LoadBalancerRef& lb : provider.load_balancers()) {
     for (lb::ObservedListener& one : provider.listeners(lb)) {
-      const Place place{lb, one.spec.protocol, one.spec.ports.first};
+      const Place place = place_of(lb, one);
       if (!is_calm(place.port) && !hand.trust().foreign().contains(one.id))
         all.push_back({place, std::move(one)});
     }
@@ -42,9 +42,11 @@ std::string address_of_somebody(Hand& hand) {
 }
 
 void make_foreign(Hand& hand, const Place& place, model::PortRange ports) {
-  model::ListenerSpec spec{
-      .protocol = place.protocol, .ports = ports, .name = "by-hand-of-" + hand.person().name};
-  if (hand.chance(0.5)) spec.targets = {{.target = {address_of_somebody(hand), 8000}}};
+  std::vector<model::WeightedTarget> targets;
+  if (hand.chance(0.5)) targets = {{.target = {address_of_somebody(hand), 8000}}};
+  const model::ListenerSpec spec =
+      model::plain_listener(model::protocol_of(place.protocol), ports,
+                            "by-hand-of-" + hand.person().name, std::move(targets));
   hand.trust().note_foreign(hand.world().provider().add_listener(place.lb, spec), place.lb);
 }
 
@@ -53,8 +55,8 @@ void make_foreign(Hand& hand, const Place& place, model::PortRange ports) {
 void edits_a_cloud_listener(Hand& hand) {
   const auto taken = take_one(hand);
   if (!taken) return;
-  lb::TargetChange change{.listener_id = taken->listener.id};
-  for (const model::WeightedTarget& one : taken->listener.spec.targets)
+  lb::TargetChange change{.rule = {taken->listener.id, {}}};
+  for (const model::WeightedTarget& one : model::targets_of(taken->listener.spec))
     if (hand.chance(0.7)) change.remove.push_back(one.target);
   if (change.remove.empty() || hand.chance(0.6))
     change.add.push_back({.target = {address_of_somebody(hand), 8000}});
@@ -70,7 +72,7 @@ void deletes_a_cloud_listener(Hand& hand) {
   if (hand.chance(0.6)) return;
   // It is made again as it was, or nearly so: under another id.
   model::ListenerSpec again = taken->listener.spec;
-  if (hand.chance(0.5)) again.targets.clear();
+  if (hand.chance(0.5)) again = model::without_targets(std::move(again));
   (void)provider.add_listener(taken->place.lb, again);
 }
 

@@ -97,7 +97,7 @@ TEST_F(DefinitionTest, ListenersAreMadeAgainForTheSamePods) {
   house_.trust().let_go(kCalm);
   for (const model::LoadBalancerRef& lb : world().provider().load_balancers())
     for (const auto& one : world().provider().listeners(lb))
-      house_.trust().note_place({lb, one.spec.protocol, one.spec.ports.first}, kAudited);
+      house_.trust().note_place(place_of(lb, one), kAudited);
   remove(crd);
   run_for(kAudited + minutes{1});
   ASSERT_TRUE(is_back(crd));

@@ -164,7 +164,7 @@ TEST_F(HandsTest, TargetsThatSomebodyWroteAreNotServed) {
                   Object{{"spec", Object{{"targetGroup", Object{{"backends", Array{backend}}}}}}}));
   run_for(seconds{60});
   const auto found = world().provider().find({.id = "demo"}, model::Transport::tcp, 31000);
-  EXPECT_TRUE(!found || found->spec.targets.empty());
+  EXPECT_TRUE(!found || model::targets_of(found->spec).empty());
   expect_order();
 }
 
@@ -286,7 +286,7 @@ TEST_F(HandsTest, AnUnsealedListenerOnAPortOfItsOwnPoolIsNotActedOn) {
   run_for(minutes{2});
   EXPECT_TRUE(is_ready(kLobby, "guest"));
   const auto found = world().provider().find({.id = "east"}, model::Transport::tcp, 43000);
-  EXPECT_TRUE(found && found->spec.targets.size() == 1);
+  EXPECT_TRUE(found && model::targets_of(found->spec).size() == 1);
   expect_order();
 }
 
@@ -305,7 +305,7 @@ TEST_F(HandsTest, AListenerThatIsMadeAgainIsNotBelieved) {
                           fresh_copy(listener, kLobby, "east-tcp-43000")));
   run_for(minutes{1});
   const auto found = world().provider().find({.id = "east"}, model::Transport::tcp, 43000);
-  EXPECT_TRUE(found && found->spec.targets.size() == 1);
+  EXPECT_TRUE(found && model::targets_of(found->spec).size() == 1);
   EXPECT_TRUE(is_ready(kLobby, "guest"));
   expect_order();
 }
@@ -327,7 +327,7 @@ TEST_F(HandsTest, APortThatNobodyHasLeadsNowhereWhenThePodHasGone) {
   ASSERT_TRUE(mallory.ask("DELETE", path_in(kLobby, "pods", "guest")));
   run_for(minutes{2});
   const auto found = world().provider().find({.id = "west"}, model::Transport::tcp, 43000);
-  EXPECT_TRUE(found && found->spec.targets.empty());
+  EXPECT_TRUE(found && model::targets_of(found->spec).empty());
   expect_order();
 }
 
@@ -357,7 +357,7 @@ TEST_F(HandsTest, AClaimOnAPeerIsNone) {
     for (int i = 0; i < 100; ++i) {
       run_for(seconds{1});
       const auto found = world().provider().find({.id = "west"}, model::Transport::tcp, 43000);
-      ASSERT_TRUE(found && found->spec.targets.size() == 1) << ledger::to_string(state);
+      ASSERT_TRUE(found && model::targets_of(found->spec).size() == 1) << ledger::to_string(state);
     }
     EXPECT_TRUE(is_ready(kLobby, "guest"));
     const Value peer = get(path_in(kLobby, "listeners", "west-tcp-43000"));

@@ -30,9 +30,9 @@ class ProviderHandsTest : public OperatorTest {
 
 TEST_F(ProviderHandsTest, TargetsAreAsWishedAfterAnAudit) {
   touch();
-  lb::TargetChange change{.listener_id = as_it_was_.id};
+  lb::TargetChange change{.rule = {as_it_was_.id, {}}};
   change.add.push_back({.target = {"192.0.2.66", 8000}});
-  change.remove.push_back(as_it_was_.spec.targets.front().target);
+  change.remove.push_back(model::targets_of(as_it_was_.spec).front().target);
   (void)world().provider().change_targets(kPlace.lb, {change}, world().kernel().now());
   ASSERT_NE(listener()->spec, as_it_was_.spec);
   run_for(kAudited + minutes{1});
@@ -56,8 +56,8 @@ TEST_F(ProviderHandsTest, AListenerThatWasMadeAgainIsTakenOver) {
   touch();
   world().provider().remove_listener(kPlace.lb, as_it_was_.id);
   model::ListenerSpec again = as_it_was_.spec;
-  again.targets = {{.target = {"192.0.2.66", 8000}}};
-  again.attributes.session_seconds = 77;
+  again.rules.front().targets = {{.target = {"192.0.2.66", 8000}}};
+  again.rules.front().attributes.session_seconds = 77;
   (void)world().provider().add_listener(kPlace.lb, again);
   run_for(kAudited + minutes{1});
   ASSERT_TRUE(listener());
@@ -71,11 +71,10 @@ TEST_F(ProviderHandsTest, AForeignListenerOnOurPortIsNotChanged) {
   touch();
   sim::lb::ModelProvider& provider = world().provider();
   provider.remove_listener(kPlace.lb, as_it_was_.id);
-  model::ListenerSpec theirs{.protocol = kPlace.protocol,
-                             .ports = {kPlace.port, kPlace.port},
-                             .name = "theirs",
-                             .targets = {{.target = {"192.0.2.66", 8000}}}};
-  const std::string id = provider.add_listener(kPlace.lb, theirs);
+  const model::ListenerSpec theirs =
+      model::plain_listener(model::Protocol::tcp, {kPlace.port, kPlace.port}, "theirs",
+                            {{.target = {"192.0.2.66", 8000}}});
+  const model::ListenerId id = provider.add_listener(kPlace.lb, theirs);
   house_.trust().note_foreign(id, kPlace.lb);
   run_for(kAudited + minutes{1});
   EXPECT_FALSE(is_ready(kLobby, "guest"));
@@ -94,9 +93,8 @@ TEST_F(ProviderHandsTest, APortIsOursAgainWhenTheForeignListenerHasGone) {
   touch();
   sim::lb::ModelProvider& provider = world().provider();
   provider.remove_listener(kPlace.lb, as_it_was_.id);
-  const std::string id = provider.add_listener(
-      kPlace.lb,
-      {.protocol = kPlace.protocol, .ports = {kPlace.port, kPlace.port}, .name = "theirs"});
+  const model::ListenerId id = provider.add_listener(
+      kPlace.lb, model::plain_listener(model::Protocol::tcp, {kPlace.port, kPlace.port}, "theirs"));
   run_for(kAudited + minutes{1});
   ASSERT_FALSE(is_ready(kLobby, "guest"));
   provider.remove_listener(kPlace.lb, id);

@@ -34,6 +34,10 @@ bool has_overlap(const std::vector<ledger::Grant>& grants) {
 
 }  // namespace
 
+Place place_of(const model::LoadBalancerRef& lb, const lb::ObservedListener& listener) {
+  return {lb, model::transports_of(listener.spec.protocol).front(), listener.spec.ports.first};
+}
+
 std::string shown(const Place& place) {
   return fmt::format("{} {} {}", model::to_string(place.lb), model::to_string(place.protocol),
                      place.port);
@@ -76,7 +80,7 @@ void LedgerBook::see_listener_gone(const std::string& name) {
   const auto gone = listeners_.extract(name);
   if (!gone) return;
   const auto lb = claims::load_balancer_of(gone.mapped(), {});
-  const auto protocol = claims::protocol_of(gone.mapped());
+  const auto protocol = claims::transport_of(gone.mapped());
   if (!lb || !protocol) return;
   const auto port = static_cast<model::Port>(gone.mapped().spec.port);
   if (world_.provider().find(*lb, *protocol, port))
@@ -117,21 +121,21 @@ void LedgerBook::check_rests(const api::Listener& lock) {
     const auto it = listeners_.find(name);
     if (it == listeners_.end()) continue;
     const auto lb = claims::load_balancer_of(it->second, {});
-    const auto protocol = claims::protocol_of(it->second);
+    const auto protocol = claims::transport_of(it->second);
     if (!lb || !protocol) continue;
     const auto port = static_cast<model::Port>(it->second.spec.port);
     const auto found = world_.provider().find(*lb, *protocol, port);
-    if (!found || found->spec.targets.empty()) continue;
+    if (!found || model::targets_of(found->spec).empty()) continue;
     world_.kernel().fail(fmt::format("{} was freed, and port {} still leads to {}", lock.meta.name,
                                      shown({*lb, *protocol, port}),
-                                     found->spec.targets.front().target.ip));
+                                     model::targets_of(found->spec).front().target.ip));
   }
 }
 
 void LedgerBook::check_granted(const api::Listener& listener, const std::string& owner_uid) {
   if (claims::is_foreign(listener)) return;  // somebody else's, and none of ours
   const auto lb = claims::load_balancer_of(listener, {});
-  const auto protocol = claims::protocol_of(listener);
+  const auto protocol = claims::transport_of(listener);
   if (!lb || !protocol) return;
   const auto it = balancers_.find(model::object_name(*lb));
   const ledger::Grant wanted{.protocol = *protocol,

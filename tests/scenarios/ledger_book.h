@@ -26,6 +26,8 @@ struct Place {
   friend auto operator<=>(const Place&, const Place&) = default;
 };
 std::string shown(const Place& place);
+// Of TCP or UDP, as all listeners of pools are.
+Place place_of(const model::LoadBalancerRef& lb, const lb::ObservedListener& listener);
 
 class LedgerBook {
  public:

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
+#include "lb/forwarding_driver.h"
 
 namespace berth::scenario {
 namespace {
@@ -178,27 +179,19 @@ class MeddlingNetwork final : public net::Transport {
   const Rewrite rewrite_;
 };
 
-class MeddlingDriver final : public lb::Driver {
+class MeddlingDriver final : public lb::ForwardingDriver {
  public:
   MeddlingDriver(lb::Driver& inner, DriverMeddler meddler)
-      : inner_(inner), meddler_(std::move(meddler)) {}
+      : ForwardingDriver(inner), meddler_(std::move(meddler)) {}
 
-  const model::Abilities& abilities() const override { return inner_.abilities(); }
-  Result<model::LoadBalancerInfo> describe(const Context& context,
-                                           const model::LoadBalancerRef& lb) override {
-    return inner_.describe(context, lb);
-  }
-  Result<std::vector<lb::ObservedListener>> list(const Context& context,
-                                                 const model::LoadBalancerRef& lb) override {
-    return inner_.list(context, lb);
-  }
-  std::vector<Result<std::string>> create(const Context& context, const model::LoadBalancerRef& lb,
-                                          std::span<const model::ListenerSpec> wanted) override {
+  std::vector<Result<model::ListenerId>> create(
+      const Context& context, const model::LoadBalancerRef& lb,
+      std::span<const model::ListenerSpec> wanted) override {
     remove_more(context, lb, {});
     return inner_.create(context, lb, wanted);
   }
   std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
-                               std::span<const std::string> ids) override {
+                               std::span<const model::ListenerId> ids) override {
     remove_more(context, lb, ids);
     return inner_.remove(context, lb, ids);
   }
@@ -209,26 +202,21 @@ class MeddlingDriver final : public lb::Driver {
     for (lb::TargetChange& change : changed) meddler_.changes(lb, change);
     return inner_.change_targets(context, lb, changed);
   }
-  std::vector<Result<>> change_attributes(const Context& context, const model::LoadBalancerRef& lb,
-                                          std::span<const lb::AttributeChange> changes) override {
-    return inner_.change_attributes(context, lb, changes);
-  }
 
  private:
   void remove_more(const Context& context, const model::LoadBalancerRef& lb,
-                   std::span<const std::string> meant) {
+                   std::span<const model::ListenerId> meant) {
     if (!meddler_.also_removes) return;
     const auto all = inner_.list(context, lb);
     if (!all) return;
-    std::vector<std::string> more = meddler_.also_removes(*all, meant);
-    std::erase_if(more, [&](const std::string& id) {
+    std::vector<model::ListenerId> more = meddler_.also_removes(*all, meant);
+    std::erase_if(more, [&](const model::ListenerId& id) {
       return std::ranges::find(*all, id, &lb::ObservedListener::id) == all->end() ||
              std::ranges::find(meant, id) != meant.end();
     });
     if (!more.empty()) (void)inner_.remove(context, lb, more);
   }
 
-  lb::Driver& inner_;
   const DriverMeddler meddler_;
 };
 

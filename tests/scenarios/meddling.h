@@ -45,8 +45,8 @@ struct DriverMeddler {
   std::function<void(const model::LoadBalancerRef& lb, lb::TargetChange& change)> changes =
       [](const auto&, auto&) {};
   // Listeners that are removed at a write, by id, next to those that are meant to be.
-  std::function<std::vector<std::string>(std::span<const lb::ObservedListener> all,
-                                         std::span<const std::string> meant)>
+  std::function<std::vector<model::ListenerId>(std::span<const lb::ObservedListener> all,
+                                               std::span<const model::ListenerId> meant)>
       also_removes{};
 };
 Plant meddle_with_driver(DriverMeddler meddler);

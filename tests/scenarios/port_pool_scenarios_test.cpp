@@ -54,8 +54,8 @@ TEST(PortPool, APodIsToldItsPortAndThePortLeadsToIt) {
       house.world().provider().find({model::Provider::edge, "", "demo"}, model::Transport::tcp,
                                     static_cast<model::Port>(bindings->front().start_port));
   ASSERT_TRUE(listener);
-  ASSERT_EQ(listener->spec.targets.size(), 1u);
-  const model::Target& target = listener->spec.targets.front().target;
+  ASSERT_EQ(model::targets_of(listener->spec).size(), 1u);
+  const model::Target target = model::targets_of(listener->spec).front().target;
   EXPECT_EQ(target.ip, wire::string_at(*pod, "/status/podIP"));
   EXPECT_EQ(target.port, 8000);
 
@@ -302,7 +302,7 @@ TEST(PortPool, AListenerOfAnotherNamespaceLeadsNobodyAway) {
   const auto targets = [&] {
     const auto listener = house.world().provider().find({model::Provider::edge, "", "demo"},
                                                         model::Transport::tcp, 30000);
-    return listener ? static_cast<int>(listener->spec.targets.size()) : -1;
+    return listener ? static_cast<int>(model::targets_of(listener->spec).size()) : -1;
   };
   EXPECT_EQ(targets(), 0) << "nobody has the port";
   ASSERT_TRUE(cluster.ask("DELETE", own));

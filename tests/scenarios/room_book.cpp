@@ -178,11 +178,10 @@ void RoomBook::see_change(const sim::lb::Change& change) {
   for (const auto& [uid, room] : rooms_) {
     if (room.ready && !room.ended) check_reached(room);
   }
-  const bool led = change.before && !change.before->spec.targets.empty();
-  const bool leads = change.after && !change.after->spec.targets.empty();
+  const bool led = change.before && !model::targets_of(change.before->spec).empty();
+  const bool leads = change.after && !model::targets_of(change.after->spec).empty();
   if (!led || leads) return;
-  const model::ListenerSpec& spec = change.before->spec;
-  last_use_[{change.lb, spec.protocol, spec.ports.first}].cleared = world_.kernel().now();
+  last_use_[place_of(change.lb, *change.before)].cleared = world_.kernel().now();
 }
 
 void RoomBook::note_end(const Room& room) {
@@ -216,9 +215,10 @@ void RoomBook::check_rested(const Room& room, const Place& place) {
   const bool returns = it != last_use_.end() && it->second.name == room.name;
   if (returns) return;
   const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
-  if (listener && !listener->spec.targets.empty()) {
+  if (listener && !model::targets_of(listener->spec).empty()) {
     world_.kernel().fail(fmt::format("{} was given port {}, which still leads to {}", room.name,
-                                     shown(place), listener->spec.targets.front().target.ip));
+                                     shown(place),
+                                     model::targets_of(listener->spec).front().target.ip));
   }
   if (it == last_use_.end() || it->second.name.empty() || it->second.cleared == Instant{}) return;
   const Duration rested = world_.kernel().now() - it->second.cleared;
@@ -252,8 +252,8 @@ bool RoomBook::has(const Room& room, const Place& place) {
 bool RoomBook::leads_to(const Place& place, const api::PortBindingItem& binding,
                         const Room& room) const {
   const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
-  if (!listener || listener->spec.targets.size() != 1) return false;
-  const model::WeightedTarget& target = listener->spec.targets.front();
+  if (!listener || model::targets_of(listener->spec).size() != 1) return false;
+  const model::WeightedTarget target = model::targets_of(listener->spec).front();
   return target.target.ip == room.ip && target.target.port == binding.rs_start_port &&
          (target.weight > 0 || room.leaving);
 }

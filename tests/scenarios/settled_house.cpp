@@ -85,7 +85,7 @@ class Inspection {
       const Result<api::Listener> listener = api::decode_listener(object);
       if (!listener) return fail(listener.error());
       const auto lb = claims::load_balancer_of(*listener, {});
-      const auto protocol = claims::protocol_of(*listener);
+      const auto protocol = claims::transport_of(*listener);
       if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
       const Place place{*lb, *protocol, static_cast<model::Port>(listener->spec.port)};
       there.insert(place);
@@ -124,11 +124,11 @@ class Inspection {
     std::set<Place> there;
     for (const model::LoadBalancerRef& lb : world_.provider().load_balancers()) {
       for (const lb::ObservedListener& listener : world_.provider().listeners(lb)) {
-        const Place place{lb, listener.spec.protocol, listener.spec.ports.first};
+        const Place place = place_of(lb, listener);
         there.insert(place);
-        if (book_.owner_of(place) || listener.spec.targets.empty()) continue;
+        if (book_.owner_of(place) || model::targets_of(listener.spec).empty()) continue;
         return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(place),
-                    listener.spec.targets.front().target.ip);
+                    model::targets_of(listener.spec).front().target.ip);
       }
     }
     return compare("cloud listener", there);

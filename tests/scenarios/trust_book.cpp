@@ -54,7 +54,8 @@ void show(world::World& world, const net::Request& request) {
 std::string shown_targets(const std::optional<lb::ObservedListener>& listener) {
   if (!listener) return "none";
   std::string out;
-  for (const model::WeightedTarget& one : listener->spec.targets) out += one.target.ip + " ";
+  for (const model::WeightedTarget& one : model::targets_of(listener->spec))
+    out += one.target.ip + " ";
   return out.empty() ? "nowhere" : out;
 }
 
@@ -199,7 +200,7 @@ void TrustBook::see_change(const sim::lb::Change& change) {
   if (change.before && foreign_.contains(change.before->id))
     world_.kernel().fail(fmt::format("{} of {} is not ours, and was changed",
                                      change.before->spec.name, model::to_string(change.lb)));
-  const Place place{change.lb, listener->spec.protocol, listener->spec.ports.first};
+  const Place place = place_of(change.lb, *listener);
   for (const auto& [uid, guest] : guests_) {
     if (!guest.has_word || guest.room.ended) continue;
     const bool concerned =
@@ -246,13 +247,14 @@ void TrustBook::check_reached(const Guest& guest) {
     for (const Place& place : places_of(binding)) {
       if (is_touched(place)) continue;
       const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
-      const bool leads = listener && listener->spec.targets.size() == 1 &&
-                         listener->spec.targets.front().target.ip == guest.room.ip &&
-                         listener->spec.targets.front().target.port == binding.rs_start_port;
+      const bool leads =
+          listener && model::targets_of(listener->spec).size() == 1 &&
+          model::targets_of(listener->spec).front().target.ip == guest.room.ip &&
+          model::targets_of(listener->spec).front().target.port == binding.rs_start_port;
       if (leads) continue;
       std::string where = "nowhere";
-      if (listener && !listener->spec.targets.empty())
-        where = "to " + listener->spec.targets.front().target.ip;
+      if (listener && !model::targets_of(listener->spec).empty())
+        where = "to " + model::targets_of(listener->spec).front().target.ip;
       complain(guest, fmt::format("was told Ready, but port {} leads {}", shown(place), where));
     }
   }

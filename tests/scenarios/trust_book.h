@@ -49,8 +49,10 @@ class TrustBook {
   // When everything must be in order again.
   Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
   // A listener at the provider that is none of ours: nobody but people may change it.
-  void note_foreign(const std::string& id, const model::LoadBalancerRef& lb) { foreign_[id] = lb; }
-  const std::map<std::string, model::LoadBalancerRef>& foreign() const { return foreign_; }
+  void note_foreign(const model::ListenerId& id, const model::LoadBalancerRef& lb) {
+    foreign_[id] = lb;
+  }
+  const std::map<model::ListenerId, model::LoadBalancerRef>& foreign() const { return foreign_; }
   void forget_foreign() { foreign_.clear(); }
   // Reads all Pods anew; those that are Ready have our word, as before.
   void take_stock();
@@ -94,7 +96,7 @@ class TrustBook {
   Instant upheaval_over_{};
   std::map<Place, Instant> places_;  // when they must be in order
   Instant places_over_{};
-  std::map<std::string, model::LoadBalancerRef> foreign_;  // by id
+  std::map<model::ListenerId, model::LoadBalancerRef> foreign_;  // by id
   std::set<std::string> forged_;
   std::set<std::string> edited_;
   std::set<std::string> made_pods_;

@@ -153,7 +153,7 @@ ReadMeddler with_askers(const std::shared_ptr<Askers>& askers, Rewrite writes) {
 }
 
 using Listeners = std::span<const lb::ObservedListener>;
-using Ids = std::span<const std::string>;
+using Ids = std::span<const model::ListenerId>;
 
 // The Listener's, of "default_demo-tcp-32000_0123456789abcdef".
 std::string name_in(const std::string& at_provider) {
@@ -245,7 +245,7 @@ Plant removal_by_name() {
     }));
   });
   const Plant removes = meddle_with_driver({.also_removes = [let_go](const Listeners& all, Ids) {
-    std::vector<std::string> out;
+    std::vector<model::ListenerId> out;
     for (const lb::ObservedListener& one : all)
       if (let_go->contains(name_in(one.spec.name))) out.push_back(one.id);
     if (!out.empty()) let_go->clear();
@@ -256,19 +256,19 @@ Plant removal_by_name() {
 
 Plant removal_by_id() {
   // Ids that each Listener was ever said to have, by its name.
-  const auto ids = std::make_shared<std::map<std::string, std::set<std::string>>>();
+  const auto ids = std::make_shared<std::map<std::string, std::set<model::ListenerId>>>();
   const Plant reads = meddle_with_reads(
       {.resource = "listeners", .reads = [ids](Value& object, const crypto::KeyRing&) {
          const std::string_view id = wire::string_at(object, "/status/listenerID");
          if (!id.empty())
-           (*ids)[std::string(wire::string_at(object, "/metadata/name"))].emplace(id);
+           (*ids)[std::string(wire::string_at(object, "/metadata/name"))].emplace(std::string(id));
        }});
   const Plant removes =
       meddle_with_driver({.also_removes = [ids](const Listeners& all, const Ids& meant) {
-        std::vector<std::string> out;
+        std::vector<model::ListenerId> out;
         for (const lb::ObservedListener& one : all) {
           if (std::ranges::find(meant, one.id) == meant.end()) continue;
-          const std::set<std::string>& known = (*ids)[name_in(one.spec.name)];
+          const std::set<model::ListenerId>& known = (*ids)[name_in(one.spec.name)];
           out.insert(out.end(), known.begin(), known.end());
         }
         return out;

@@ -98,7 +98,7 @@ class UpgradeTest : public ::testing::Test {
     sim::lb::ModelProvider& provider = house_.world().provider();
     for (const model::LoadBalancerRef& lb : provider.load_balancers())
       for (const auto& listener : provider.listeners(lb))
-        if (!listener.spec.targets.empty())
+        if (!model::targets_of(listener.spec).empty())
           out.insert(model::to_string(lb) + " " + listener.spec.name);
     return out;
   }

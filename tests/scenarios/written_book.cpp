@@ -115,7 +115,7 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
     const std::string path = path_of(*listener);
     if (trust_.forged().contains(path) || trust_.edited_listeners().contains(path)) continue;
     const auto lb = claims::load_balancer_of(*listener, {});
-    const auto protocol = claims::protocol_of(*listener);
+    const auto protocol = claims::transport_of(*listener);
     const kube::OwnerReference* const owner = listener->meta.controller();
     if (!lb || !protocol || !owner || model::object_name(*lb) != balancer.meta.name) continue;
     const auto lies_in = [&](const std::vector<ledger::Grant>& grants) {

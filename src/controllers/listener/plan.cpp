@@ -31,28 +31,54 @@ model::Scheduler scheduler_of(const std::string& policy) {
   return model::Scheduler::weighted_round_robin;
 }
 
-model::ListenerAttributes attributes_of(const api::ListenerSpec& spec) {
-  model::ListenerAttributes out;
-  if (!spec.listener_attribute) return out;
-  const api::ListenerAttribute& attribute = *spec.listener_attribute;
-  out.scheduler = scheduler_of(attribute.lb_policy);
-  out.session_seconds = seconds(attribute.session_time);
-  if (!attribute.health_check) return out;
-  const api::ListenerHealthCheck& check = *attribute.health_check;
-  out.health_check = model::HealthCheck{.enabled = check.enabled,
-                                        .timeout_seconds = seconds(check.timeout),
-                                        .interval_seconds = seconds(check.interval_time),
-                                        .healthy_count = seconds(check.health_num),
-                                        .unhealthy_count = seconds(check.unhealth_num),
-                                        .port = static_cast<model::Port>(std::clamp<std::int64_t>(
-                                            check.health_check_port, 0, 65535))};
+std::string first_of(const std::string& text, const char* otherwise) {
+  return text.empty() ? otherwise : text;
+}
+
+model::HealthCheck health_check_of(const api::ListenerHealthCheck& check) {
+  return {.enabled = check.enabled,
+          .timeout_seconds = seconds(check.timeout),
+          .interval_seconds = seconds(check.interval_time),
+          .healthy_count = seconds(check.health_num),
+          .unhealthy_count = seconds(check.unhealth_num),
+          .port = model::port_of(check.health_check_port),
+          .http_path = check.http_check_path,
+          .http_method = check.http_check_method,
+          .http_codes = check.http_code_values.empty() && check.http_code > 0
+                            ? fmt::format("{}", check.http_code)
+                            : check.http_code_values};
+}
+
+Boxed<model::Tls> tls_of(const Boxed<api::ListenerCertificate>& certificate) {
+  if (!certificate || certificate->cert_id.empty()) return {};
+  model::Tls out{.certificates = {{.reference = certificate->cert_id}}};
+  if (!certificate->cert_ca_id.empty()) out.client_ca = {.reference = certificate->cert_ca_id};
   return out;
 }
 
-std::vector<model::WeightedTarget> targets_of(const api::ListenerSpec& spec) {
+model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec) {
+  model::ListenerAttributes out{.tls = tls_of(spec.certificate)};
+  if (!spec.listener_attribute) return out;
+  const api::ListenerAttribute& attribute = *spec.listener_attribute;
+  out.by_server_name = attribute.sni_switch != 0;
+  out.keep_alive = attribute.keep_alive_enable != 0;
+  out.max_rate = seconds(attribute.max_rate);
+  return out;
+}
+
+model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& written) {
+  model::RuleAttributes out;
+  if (!written) return out;
+  out.scheduler = scheduler_of(written->lb_policy);
+  out.session_seconds = seconds(written->session_time);
+  if (written->health_check) out.health_check = health_check_of(*written->health_check);
+  return out;
+}
+
+std::vector<model::WeightedTarget> targets_of(const Boxed<api::ListenerTargetGroup>& group) {
   std::vector<model::WeightedTarget> out;
-  if (!spec.target_group) return out;
-  for (const api::ListenerBackend& backend : spec.target_group->backends) {
+  if (!group) return out;
+  for (const api::ListenerBackend& backend : group->backends) {
     out.push_back({{backend.ip, static_cast<model::Port>(backend.port)},
                    static_cast<std::uint32_t>(std::max<std::int64_t>(backend.weight, 0))});
   }
@@ -60,6 +86,28 @@ std::vector<model::WeightedTarget> targets_of(const api::ListenerSpec& spec) {
   const auto same = std::ranges::unique(out, {}, &model::WeightedTarget::target);
   out.erase(same.begin(), same.end());
   return out;
+}
+
+// A listener of layer 7 has those that are written; any other has one, of what the listener says.
+Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::Protocol protocol) {
+  std::vector<model::Rule> out;
+  if (!model::is_layer7(protocol)) {
+    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute),
+                   .targets = targets_of(spec.target_group)});
+    return out;
+  }
+  for (const api::ListenerRule& rule : spec.rules) {
+    out.push_back({.key = {rule.domain, first_of(rule.path, "/")},
+                   .attributes = rule_attributes_of(rule.listener_attribute),
+                   .targets = targets_of(rule.target_group)});
+    out.back().attributes.tls = tls_of(rule.certificate);
+  }
+  std::ranges::sort(out, {}, &model::Rule::key);
+  const auto twice = std::ranges::adjacent_find(out, {}, &model::Rule::key);
+  if (twice == out.end()) return out;
+  return fail(error_of(Code::invalid, "'{}' is there twice", model::to_string(twice->key))
+                  .at("spec.rules")
+                  .with_hint("domain and path together name a rule"));
 }
 
 bool overlaps(const api::Grant& grant, const model::PortRange& ports) {
@@ -113,7 +161,7 @@ Result<> check_cluster_id(std::string_view id) {
 
 Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming) {
   const std::string object = "Listener " + listener.meta.key().to_string();
-  const Result<model::Transport> protocol = model::parse_transport(listener.spec.protocol);
+  const Result<model::Protocol> protocol = model::parse_protocol(listener.spec.protocol);
   if (!protocol) return fail(Error(protocol.error()).about(object).at("spec.protocol"));
   const auto lb = claims::load_balancer_of(listener, naming.defaults);
   if (!lb) {
@@ -126,32 +174,24 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
                     .protocol = *protocol,
                     .ports = api::ports_of(listener.spec),
                     .name = naming.listener_name(listener, lb->provider),
-                    .known_id = listener.status.listener_id,
+                    .known_id = model::ListenerId(listener.status.listener_id),
                     .version = version_of(listener)};
   if (!listener.meta.deleting) {
+    Result<std::vector<model::Rule>> rules = rules_of(listener.spec, *protocol);
+    if (!rules) return fail(std::move(rules.error()).about(object));
     wish.spec = model::ListenerSpec{.protocol = *protocol,
                                     .ports = wish.ports,
                                     .name = wish.name,
-                                    .attributes = attributes_of(listener.spec),
-                                    .targets = targets_of(listener.spec)};
+                                    .attributes = listener_attributes_of(listener.spec),
+                                    .rules = std::move(*rules)};
   }
   return wish;
 }
 
-Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
-                                       const api::LoadBalancer* balancer) {
-  const std::string_view protocol = model::to_string(wish.protocol);
-  const api::Grant* others = nullptr;
-  const std::span<const api::Grant> grants =
-      balancer ? std::span(balancer->spec.grants) : std::span<const api::Grant>();
-  for (const api::Grant& grant : grants) {
-    if (!overlaps(grant, wish.ports) || grant.protocol != protocol) continue;
-    const bool inside = grant.start_port <= wish.ports.first && wish.ports.last <= grant.end_port;
-    if (inside && is_owned_by(listener, grant))
-      return model::PortRange{static_cast<model::Port>(grant.start_port),
-                              static_cast<model::Port>(grant.end_port)};
-    others = &grant;
-  }
+namespace {
+
+Failure not_granted(const api::Listener& listener, const engine::Wish& wish,
+                    model::Transport transport, const api::Grant* others) {
   std::string owner = "granted to nobody";
   if (others) {
     owner = fmt::format("granted to {} {}/{}", others->owner_kind, others->owner_namespace,
@@ -160,12 +200,43 @@ Result<model::PortRange> granted_ports(const api::Listener& listener, const engi
                  ? fmt::format(" from {} to {} only", others->start_port, others->end_port)
                  : ", which does not own this Listener";
   }
-  return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", protocol, wish.ports.first,
-                       wish.ports.last, model::to_string(wish.lb), owner)
+  return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", model::to_string(transport),
+                       wish.ports.first, wish.ports.last, model::to_string(wish.lb), owner)
                   .about("Listener " + listener.meta.key().to_string())
                   .at("spec.port")
                   .with_hint("a Listener is acted on only for the PortPool that made it and has "
                              "the ports: delete this one, and ask a pool for a port"));
+}
+
+Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
+                                       model::Transport transport,
+                                       std::span<const api::Grant> grants) {
+  const api::Grant* others = nullptr;
+  for (const api::Grant& grant : grants) {
+    if (!overlaps(grant, wish.ports) || grant.protocol != model::to_string(transport)) continue;
+    const bool inside = grant.start_port <= wish.ports.first && wish.ports.last <= grant.end_port;
+    if (inside && is_owned_by(listener, grant))
+      return model::PortRange{static_cast<model::Port>(grant.start_port),
+                              static_cast<model::Port>(grant.end_port)};
+    others = &grant;
+  }
+  return not_granted(listener, wish, transport, others);
+}
+
+}  // namespace
+
+Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
+                                       const api::LoadBalancer* balancer) {
+  const std::span<const api::Grant> grants =
+      balancer ? std::span(balancer->spec.grants) : std::span<const api::Grant>();
+  std::optional<model::PortRange> own;
+  for (const model::Transport transport : model::transports_of(wish.protocol)) {
+    const Result<model::PortRange> part = granted_ports(listener, wish, transport, grants);
+    if (!part) return part;
+    own = own ? model::PortRange{std::max(own->first, part->first), std::min(own->last, part->last)}
+              : *part;
+  }
+  return *own;
 }
 
 Error not_sealed(const api::Listener& listener, claims::Trust trust) {
@@ -200,13 +271,14 @@ engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerR
                        const Naming& naming) {
   return {.lb = lb,
           .name = naming.listener_name(listener, lb.provider),
-          .known_id = listener.status.listener_id,
+          .known_id = model::ListenerId(listener.status.listener_id),
           .version = version_of(listener)};
 }
 
-std::string version_of(const api::Listener& listener) {
-  return fmt::format("{}/{}{}", listener.meta.uid, claims::spec_hash(listener.spec),
-                     listener.meta.deleting ? "/deleting" : "");
+engine::WishVersion version_of(const api::Listener& listener) {
+  return engine::WishVersion(fmt::format("{}/{}{}", listener.meta.uid,
+                                         claims::spec_hash(listener.spec),
+                                         listener.meta.deleting ? "/deleting" : ""));
 }
 
 claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine::Outcome& outcome) {
@@ -217,7 +289,7 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
   if (outcome.result) {
     if (!claims::is_applied(listener))
       patch.push_back(put(applied, Value(claims::spec_hash(listener.spec))));
-    put_text("/status/listenerID", status.listener_id, outcome.listener_id, patch);
+    put_text("/status/listenerID", status.listener_id, outcome.listener_id.value, patch);
     put_text("/status/status", status.status, api::kSynced, patch);
     put_text("/status/msg", status.message, "", patch);
   } else {

@@ -54,7 +54,7 @@ engine::Wish name_only(const api::Listener& listener, const model::LoadBalancerR
                        const Naming& naming);
 
 // Which wish an outcome answers: changes with the spec and with the object.
-std::string version_of(const api::Listener& listener);
+engine::WishVersion version_of(const api::Listener& listener);
 
 // The patch that notes the outcome of the wish for this spec; empty when the object says so
 // already.

@@ -37,7 +37,7 @@ TEST(ListenerNaming, AListenerThatCannotBeReadStillNamesWhatItHas) {
   ASSERT_FALSE(wish_of(listener, naming));
   const engine::Wish wish = name_only(listener, {.id = "demo"}, naming);
   EXPECT_THAT(wish.name, ::testing::StartsWith("berth_room-1_"));
-  EXPECT_EQ(wish.known_id, "lbl-7");
+  EXPECT_EQ(wish.known_id.value, "lbl-7");
   EXPECT_FALSE(wish.spec);
 }
 
@@ -151,6 +151,71 @@ TEST(ListenerGrant, OneThatCameOrWentIsAChange) {
   api::Listener other = listener_of_pool();
   other.spec.port = 30010;
   EXPECT_FALSE(is_about(changed_grants(&before, nullptr), other));
+}
+
+// One rule for each domain and path, with what is written of it.
+TEST(ListenerWish, OfLayer7HasItsRules) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.protocol = "HTTPS";
+  listener.spec.certificate =
+      api::ListenerCertificate{.mode = "MUTUAL", .cert_id = "c-1", .cert_ca_id = "ca-1"};
+  listener.spec.listener_attribute = api::ListenerAttribute{.sni_switch = 1};
+  listener.spec.rules = {
+      {.domain = "b.com",
+       .path = "/lobby",
+       .certificate = api::ListenerCertificate{.cert_id = "c-2"},
+       .listener_attribute = api::ListenerAttribute{.session_time = 60, .lb_policy = "LEAST_CONN"},
+       .target_group =
+           api::ListenerTargetGroup{.backends = {{"10.0.0.2", 80, 5}, {"10.0.0.1", 80, 10}}}},
+      {.domain = "a.com"}};
+  const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
+  const model::ListenerSpec& spec = wish.spec.value();
+  EXPECT_EQ(wish.protocol, model::Protocol::https);
+  EXPECT_TRUE(spec.attributes.by_server_name);
+  EXPECT_EQ(spec.attributes.tls->certificates.front().reference, "c-1");
+  EXPECT_EQ(spec.attributes.tls->client_ca->reference, "ca-1");
+  ASSERT_EQ(spec.rules.size(), 2u);
+  EXPECT_EQ(spec.rules[0].key, (model::RuleKey{"a.com", "/"}));
+  EXPECT_TRUE(spec.rules[0].targets.empty());
+  EXPECT_EQ(spec.rules[1].key, (model::RuleKey{"b.com", "/lobby"}));
+  EXPECT_EQ(spec.rules[1].attributes.scheduler, model::Scheduler::least_connections);
+  EXPECT_EQ(spec.rules[1].attributes.session_seconds, 60u);
+  EXPECT_EQ(spec.rules[1].attributes.tls->certificates.front().reference, "c-2");
+  ASSERT_EQ(spec.rules[1].targets.size(), 2u);
+  EXPECT_EQ(spec.rules[1].targets[0].target.ip, "10.0.0.1") << "in the order of the model";
+}
+
+TEST(ListenerWish, ARuleThatIsThereTwiceIsNamed) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.protocol = "HTTP";
+  listener.spec.rules = {
+      {.domain = "a.com", .path = "/"}, {.domain = "b.com"}, {.domain = "a.com"}};
+  const auto wish = wish_of(listener, {.cluster_id = "berth"});
+  ASSERT_FALSE(wish);
+  EXPECT_THAT(wish.error().to_string(),
+              ::testing::AllOf(::testing::HasSubstr("games/demo-tcp-30000"),
+                               ::testing::HasSubstr("spec.rules"), ::testing::HasSubstr("a.com/")));
+  listener.meta.deleting = true;
+  EXPECT_TRUE(wish_of(listener, {.cluster_id = "berth"})) << "what is there must go";
+}
+
+// What is granted are transports: a port of TCP is enough for HTTPS, and not for both.
+TEST(ListenerGrant, HoldsForWhatTakesItsTransport) {
+  api::Listener listener = listener_of_pool();
+  api::LoadBalancer object = balancer();
+  const auto granted = [&](const char* protocol) {
+    listener.spec.protocol = protocol;
+    return granted_ports(listener, wish_of(listener, {.cluster_id = "berth"}).value(), &object);
+  };
+  for (const char* protocol : {"TCP", "TCP_SSL", "TLS", "HTTP", "HTTPS"})
+    EXPECT_TRUE(granted(protocol)) << protocol;
+  for (const char* protocol : {"UDP", "QUIC", "TCP_UDP"})
+    EXPECT_FALSE(granted(protocol)) << protocol;
+  object.spec.grants.push_back(object.spec.grants.front());
+  object.spec.grants.back().protocol = "UDP";
+  object.spec.grants.back().end_port = 30004;
+  EXPECT_EQ(granted("TCP_UDP").value(), (model::PortRange{30000, 30004}));
+  EXPECT_TRUE(granted("QUIC"));
 }
 
 }  // namespace

@@ -16,19 +16,15 @@ using kube::Requeue;
 // them.
 constexpr int kOutcomeWriters = 8;
 
-ObjectKey key_of(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  return {text.substr(0, slash), text.substr(slash + 1)};
+engine::WishKey wish_key(const ObjectKey& key) { return engine::WishKey(key.to_string()); }
+
+ObjectKey key_of(const engine::WishKey& key) {
+  const std::size_t slash = key.value.find('/');
+  return {key.value.substr(0, slash), key.value.substr(slash + 1)};
 }
 
 bool rests(const api::Listener& listener) {
   return !listener.meta.deleting && claims::is_applied(listener);
-}
-
-bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb) {
-  const auto protocol = claims::protocol_of(listener);
-  return protocol &&
-         listener.meta.name == api::pool_listener_name(lb, *protocol, api::ports_of(listener.spec));
 }
 
 }  // namespace
@@ -74,7 +70,7 @@ void ListenerController::watch() {
       return;
     }
     (void)take_doubtful(change.object().meta.key());
-    if (engine_) engine_->forget(change.object().meta.key().to_string());
+    if (engine_) engine_->forget(wish_key(change.object().meta.key()));
   });
   // A grant that came or went decides whether its Listeners are acted on. Those of the first list
   // are known before any Listener is looked at.
@@ -133,7 +129,7 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
   const auto listener = listeners_.get(key);
   const bool doubtful = take_doubtful(key);
   if (!listener || (listener->meta.deleting && !claims::has_our_finalizer(listener->meta))) {
-    engine_->forget(key.to_string());
+    engine_->forget(wish_key(key));
     return Requeue{};
   }
   if (rests(*listener) && !doubtful) return Requeue{};
@@ -141,13 +137,13 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
   if (Result<> led = options_.check_targets(*listener); wish && wish->spec && !led)
     wish = pass(led);
   if (wish) {
-    engine_->want(key.to_string(), std::move(*wish));
+    engine_->want(wish_key(key), std::move(*wish));
     return Requeue{};
   }
   // What cannot be read, or is nobody's to give, has nothing at the load balancer that is its own:
   // it may go, and it is shown why it does nothing.
-  engine_->forget(key.to_string());
-  report({.key = key.to_string(),
+  engine_->forget(wish_key(key));
+  report({.key = wish_key(key),
           .version = version_of(*listener),
           .result = listener->meta.deleting ? Result<>{} : Result<>(fail(wish.error()))});
   return Requeue{};
@@ -163,7 +159,7 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
   // name of its port: there is one Listener for each.
   const claims::Trust trust = sealer_.judge(listener);
   const bool is_former =
-      sealer_.may_seal_again(listener) && has_name_of_its_port(listener, wish->lb);
+      sealer_.may_seal_again(listener) && claims::has_name_of_its_port(listener, wish->lb);
   if (trust != claims::Trust::ours && !is_former) return fail(not_sealed(listener, trust));
   wish->own = *own;
   return wish;
@@ -231,13 +227,13 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
     const bool applied = wish && rests(*listener);
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
-    out.push_back({.key = listener->meta.key().to_string(),
+    out.push_back({.key = wish_key(listener->meta.key()),
                    .wish = wish ? std::move(*wish) : name_only(*listener, lb, options_.naming),
                    .applied = applied});
   }
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, claims::kNoBalancer))
-    out.push_back({.key = listener->meta.key().to_string(),
-                   .wish = name_only(*listener, lb, options_.naming)});
+    out.push_back(
+        {.key = wish_key(listener->meta.key()), .wish = name_only(*listener, lb, options_.naming)});
   return out;
 }
 

@@ -49,7 +49,7 @@ class StandingWishes : public ::testing::Test {
   }
   engine::StandingWish wish_of(const std::string& ns) const {
     for (const engine::StandingWish& one : controller_.wishes_for(kDemo))
-      if (one.key.starts_with(ns + "/")) return one;
+      if (one.key.value.starts_with(ns + "/")) return one;
     ADD_FAILURE() << "nothing of " << ns;
     return {};
   }

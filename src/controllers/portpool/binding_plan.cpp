@@ -37,8 +37,7 @@ class Planner {
   BindingPlan plan() {
     if (view_.is_foreign) return {};  // its status and readiness are not ours to write
     if (view_.is_unreadable) return plan_unreadable();
-    if (view_.is_in_doubt && has_living_pod() && !view_.pod->meta.deleting)
-      return {.look_again = kCatchUp};
+    if (view_.is_in_doubt && has_living_pod() && !view_.pod->meta.deleting) return plan_in_doubt();
     for (const HeldSlot& slot : view_.slots) plan_slot(slot);
     // Nothing on half a knowledge.
     if (plan_.ask_server) return {.ask_server = true};
@@ -66,9 +65,20 @@ class Planner {
     if (!view_.misses_lock && std::ranges::all_of(view_.slots, is_whole) &&
         std::ranges::all_of(view_.lost, is_whole))
       return {};
+    withdraw_ready();
+    return std::move(plan_);
+  }
+
+  void withdraw_ready() {
     if (kube::get(view_.pod->meta.annotations, api::kBindStatusAnnotation) == api::kReady)
       plan_.pod_note.status = std::string(api::kNotReady);
     plan_condition(false);
+  }
+
+  // It is bound to nothing yet: that it is Ready is said by whoever wrote it.
+  BindingPlan plan_in_doubt() {
+    withdraw_ready();
+    plan_.look_again = kCatchUp;
     return std::move(plan_);
   }
 
@@ -400,10 +410,7 @@ class Planner {
   void plan_note() {
     const kube::Pod& pod = *view_.pod;
     const std::string_view said = kube::get(pod.meta.annotations, api::kBindStatusAnnotation);
-    if (!has_living_pod()) {
-      if (said == api::kReady) plan_.pod_note.status = std::string(api::kNotReady);
-      return plan_condition(false);
-    }
+    if (!has_living_pod()) return withdraw_ready();
     if (told_.empty()) return;
     const std::string text = api::encode_pool_bindings(told_);
     const auto written =
@@ -480,9 +487,14 @@ const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& t
   const auto it = std::ranges::find_if(told, [&](const api::PortBindingItem& entry) {
     return api::pool_of(entry) == claims::pool_of(lock) &&
            entry.pool_item_name == claims::item_of(lock) && entry.protocol == lock.spec.protocol &&
-           entry.start_port == lock.spec.port && api::lock_of(entry) == lock.meta.key();
+           entry.start_port == lock.spec.port;
   });
-  return it == told.end() ? nullptr : &*it;
+  return it == told.end() || !is_lock_of_its_port(lock) ? nullptr : &*it;
+}
+
+bool is_lock_of_its_port(const api::Listener& listener) {
+  const auto lb = claims::load_balancer_of(listener, {});
+  return lb && claims::has_name_of_its_port(listener, *lb);
 }
 
 }  // namespace berth::controllers::portpool

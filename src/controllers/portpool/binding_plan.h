@@ -109,8 +109,9 @@ struct BindingPlan {
 
 BindingPlan plan_binding(const BindingView& view);
 
-// The Pod's own entry for this slot; null when it was not told of it. A copy of a lock, under
-// another name, is none.
+// And not a copy of one, under another name.
+bool is_lock_of_its_port(const api::Listener& listener);
+// The Pod's own entry for this slot; null when it was not told of it, or the slot is a copy.
 const api::PortBindingItem* entry_for(const std::vector<api::PortBindingItem>& told,
                                       const api::Listener& lock);
 

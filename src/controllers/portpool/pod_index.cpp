@@ -54,17 +54,17 @@ Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Po
   const kube::ObjectKey key{std::string(listener.meta.ns.view()),
                             lock.empty() ? listener.meta.name : std::string(lock)};
   const auto told = pods.by_index(kToldPodIndex, key.to_string());
-  for (const api::ListenerBackend& backend : listener.spec.target_group->backends) {
+  for (const api::ListenerBackend* const backend : api::backends_of(listener.spec)) {
     const bool known = std::ranges::any_of(told, [&](const auto& pod) {
-      return pod->host_ip.view() == backend.ip ||
-             std::ranges::find(pod->ips, backend.ip) != pod->ips.end();
+      return pod->host_ip.view() == backend->ip ||
+             std::ranges::find(pod->ips, backend->ip) != pod->ips.end();
     });
     if (known) continue;
     return fail(error_of(Code::forbidden,
                          "{} is no address of a Pod that was told of this port, nor of its node",
-                         backend.ip)
+                         backend->ip)
                     .about("Listener " + listener.meta.key().to_string())
-                    .at("spec.targetGroup.backends")
+                    .at(listener.spec.rules.empty() ? "spec.targetGroup.backends" : "spec.rules")
                     .with_hint("targets of a pool's Listener are written by its controller alone"));
   }
   return {};

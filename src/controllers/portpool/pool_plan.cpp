@@ -169,7 +169,7 @@ claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wa
   return {.ns = std::string(pool.meta.ns.view()),
           .name = wanted.name,
           .lb = wanted.lb,
-          .protocol = model::parse_transport(wanted.spec.protocol).value_or(model::Transport::tcp),
+          .protocol = model::parse_protocol(wanted.spec.protocol).value_or(model::Protocol::tcp),
           .ports = api::ports_of(wanted.spec),
           .owner_uid = pool.meta.uid,
           .item = wanted.item,

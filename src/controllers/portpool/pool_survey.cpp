@@ -81,6 +81,7 @@ void survey_listener(const WantedListener& wanted, const ListenerPtr& listener, 
   const bool strange = !is_its_own(*listener, sight.pool) || !names_owner(*listener, sight.pool);
   const bool seal = granted && (strange || may_be_sealed(wanted, *listener, sight));
   api::ListenerSpec spec = seal ? wanted.spec : listener->spec;
+  spec.protocol = wanted.spec.protocol;  // one that is spelt otherwise is no slot
   spec.listener_attribute = wanted.spec.listener_attribute;
   spec.certificate = wanted.spec.certificate;
   spec.target_group = listener->spec.target_group;
@@ -134,8 +135,10 @@ class Foreigners {
       it->second = listeners_.by_index(claims::kForeignIndex, model::object_name(wanted.lb));
     const auto ports = api::ports_of(wanted.spec);
     for (const ListenerPtr& one : it->second) {
-      const auto transport = claims::transport_of(*one);
-      if (!transport || model::to_string(*transport) != wanted.spec.protocol) continue;
+      const bool shares = std::ranges::any_of(claims::transports_of(*one), [&](auto transport) {
+        return model::to_string(transport) == wanted.spec.protocol;
+      });
+      if (!shares) continue;
       if (mine && mine->meta.created <= one->meta.created) continue;
       if (api::ports_of(one->spec).overlaps(ports)) return one;
     }
@@ -319,7 +322,8 @@ std::vector<RefreshedListener> refreshed_listeners(const api::PortPool& pool,
     if (!names_owner(*one.listener, pool) || !is_its_own(*one.listener, pool))
       next.change.belonging = belonging_of(pool, *one.to_seal);
   }
-  for (const ListenerPtr& listener : survey.strays) at(listener).spec.target_group.reset();
+  for (const ListenerPtr& listener : survey.strays)
+    at(listener).spec = without_target(std::move(at(listener).spec));
   for (const ListenerPtr& listener : survey.unlocked) at(listener).change.claim = "";
   for (const ListenerPtr& listener : survey.claimed_peers) at(listener).change.no_claim = true;
   std::vector<RefreshedListener> out;

@@ -37,6 +37,7 @@ std::optional<model::Target> target_of(const api::ListenerSpec& spec, const kube
 
 api::ListenerSpec without_target(api::ListenerSpec spec) {
   spec.target_group.reset();
+  for (api::ListenerRule& rule : spec.rules) rule.target_group.reset();
   return spec;
 }
 

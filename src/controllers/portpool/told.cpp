@@ -33,14 +33,11 @@ std::optional<api::PortBindingItem> told_by(const HeldSlot& slot, const BindingV
   const kube::ObjectKey key = claims::pool_of(*slot.lock);
   const auto pool = view.pool_of ? view.pool_of(key) : nullptr;
   const auto transport = model::parse_transport(slot.lock->spec.protocol);
-  if (!pool || !transport) return std::nullopt;
+  if (!pool || !transport || !is_lock_of_its_port(*slot.lock)) return std::nullopt;
   const auto item = std::ranges::find(pool->status.pool_items, claims::item_of(*slot.lock),
                                       &api::PortPoolItemStatus::item_name);
   if (item == pool->status.pool_items.end()) return std::nullopt;
-  auto told =
-      api::told_of(key, *item, *transport, api::ports_of(slot.lock->spec), slot.claim.pod_port);
-  if (api::lock_of(told) != slot.lock->meta.key()) return std::nullopt;  // a copy of the lock
-  return told;
+  return api::told_of(key, *item, *transport, api::ports_of(slot.lock->spec), slot.claim.pod_port);
 }
 
 // What its claims say that it was told, in the order of what it asked for.

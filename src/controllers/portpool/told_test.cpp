@@ -69,6 +69,24 @@ TEST_F(EditedRoom, WaitsForClaimsThatAreOnTheirWay) {
   expect_as_it_was();
 }
 
+// A copy of a Pod that is Ready says so of itself, and nothing is here that proves it.
+TEST_F(EditedRoom, IsNotReadyWhileNothingProvesWhatItWasTold) {
+  write({entry(30000)});
+  put(room_.pod->meta.annotations, api::kBindStatusAnnotation, std::string(api::kReady));
+  for (const char* name : {"demo-tcp-30000", "demo-tcp-30001"}) room_.set_claim("", name);
+  EXPECT_EQ(room_.step().pod_note.status, api::kNotReady);
+}
+
+// What changes while a Pod lives is not sealed: which load balancers it says they are moves
+// nothing.
+TEST_F(EditedRoom, ThatNamesOtherLoadBalancersStaysReady) {
+  room_.make_ready();
+  write({entry(30000, {"other"}), entry(30001)});
+  room_.step();
+  EXPECT_EQ(room_.status(), "Ready");
+  EXPECT_EQ(room_.target("demo-tcp-30000"), "10.0.0.1:8000 w10");
+}
+
 // Nothing says any more what it was told: it has the ports of its claims, and no other.
 TEST_F(EditedRoom, WithoutItsSealHasItsOwnPortsAsItSays) {
   api::PortBindingItem elsewhere = entry(30000);

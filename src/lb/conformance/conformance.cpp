@@ -5,9 +5,10 @@
 namespace berth::lb {
 
 std::vector<Check> conformance_checks() {
-  std::vector<Check> checks = listener_checks();
-  const std::vector<Check> more = target_checks();
-  checks.insert(checks.end(), more.begin(), more.end());
+  std::vector<Check> checks;
+  for (const auto& part : {listener_checks(), target_checks(), rule_checks()}) {
+    checks.insert(checks.end(), part.begin(), part.end());
+  }
   return checks;
 }
 

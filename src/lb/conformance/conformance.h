@@ -44,6 +44,10 @@ class Subject {
   virtual model::ListenerAttributes kept(model::ListenerAttributes attributes) {
     return attributes;
   }
+  virtual model::RuleAttributes kept(model::RuleAttributes attributes) { return attributes; }
+  // Certificates that listeners and rules may have; different for n of 0 and 1. Without any, what
+  // needs one is not checked.
+  virtual model::Tls certificate(int) { return {}; }
   // Whether weights are kept.
   virtual bool has_weights() { return true; }
 };

@@ -4,13 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lb/conformance/conformance.h"
-#include "lb/plan.h"
 
 namespace berth::lb {
 
@@ -22,82 +20,66 @@ class Probe {
   Context context() { return subject_.context(); }
   const model::Abilities& abilities() { return driver().abilities(); }
   model::Port port(int n) { return static_cast<model::Port>(subject_.first_port() + n); }
+  // It is spoken, and the subject has the certificate that it needs.
+  bool has(model::Protocol protocol);
 
-  model::ListenerSpec spec(int n, model::Transport protocol = model::Transport::tcp) {
-    return {.protocol = protocol,
-            .ports = {port(n), port(n)},
-            .name = fmt::format("conformance-{}-{}", port(n),
-                                protocol == model::Transport::tcp ? "t" : "u")};
-  }
-
-  std::vector<Result<std::string>> create(const model::LoadBalancerRef& lb,
-                                          const std::vector<model::ListenerSpec>& specs) {
-    return driver().create(context(), lb, specs);
-  }
-  // The id; empty after a failure, which is gtest's.
-  std::string create(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec) {
-    auto results = driver().create(context(), lb, {&spec, 1});
-    EXPECT_EQ(results.size(), 1u);
-    if (results.size() != 1) return {};
-    EXPECT_TRUE(results[0]) << results[0].error().to_string();
-    return results[0] ? *results[0] : std::string{};
-  }
-  Result<> remove(const model::LoadBalancerRef& lb, const std::string& id) {
-    auto results = driver().remove(context(), lb, {&id, 1});
-    if (results.size() != 1) return fail(Code::internal, "{} results for one id", results.size());
-    return std::move(results[0]);
-  }
-  // In several calls where one does not take so much.
-  Result<> change(const model::LoadBalancerRef& lb, const TargetChange& change) {
-    for (const auto& call : cut({.targets = {{0, change}}}, abilities()).targets) {
-      auto results = driver().change_targets(context(), lb, {&call.front().change, 1});
-      if (results.size() != 1) return fail(Code::internal, "{} results for one", results.size());
-      if (!results[0]) return std::move(results[0]);
-    }
-    return {};
-  }
-  Result<> change(const model::LoadBalancerRef& lb, const AttributeChange& change) {
-    auto results = driver().change_attributes(context(), lb, {&change, 1});
-    if (results.size() != 1) return fail(Code::internal, "{} results for one", results.size());
-    return std::move(results[0]);
-  }
-  std::vector<ObservedListener> list(const model::LoadBalancerRef& lb) {
-    auto listed = driver().list(context(), lb);
-    EXPECT_TRUE(listed) << listed.error().to_string();
-    return listed ? std::move(*listed) : std::vector<ObservedListener>{};
-  }
-  std::optional<ObservedListener> find(const model::LoadBalancerRef& lb, const std::string& id) {
-    for (ObservedListener& listener : list(lb)) {
-      if (listener.id == id) return std::move(listener);
-    }
-    return std::nullopt;
-  }
-  std::vector<std::string> targets(const model::LoadBalancerRef& lb, const std::string& id) {
-    const auto listener = find(lb, id);
-    EXPECT_TRUE(listener) << "listener " << id << " is not listed";
-    return listener ? sorted(listener->spec.targets) : std::vector<std::string>{};
-  }
+  // Of layer 7 without rules. With a certificate where the protocol needs one.
+  model::ListenerSpec spec(int n, model::Protocol protocol = model::Protocol::tcp);
+  // Different for different n below 100, and in their order.
+  model::RuleKey key(int n);
+  RuleRef ref(const model::ListenerId& listener, int n) { return {listener, key(n)}; }
   model::WeightedTarget target(int n, std::uint32_t weight = model::kDefaultWeight) {
     return {subject_.target(n), weight};
   }
-  // As text, for failures that can be read.
-  std::vector<std::string> sorted(const std::vector<model::WeightedTarget>& targets) {
-    std::vector<std::string> out;
-    for (const model::WeightedTarget& target : targets) {
-      out.push_back(subject_.has_weights()
-                        ? fmt::format("{} weight {}", to_string(target.target), target.weight)
-                        : to_string(target.target));
-    }
-    std::sort(out.begin(), out.end());
-    return out;
+
+  std::vector<Result<model::ListenerId>> create(const model::LoadBalancerRef& lb,
+                                                const std::vector<model::ListenerSpec>& specs) {
+    return driver().create(context(), lb, specs);
   }
+  // The id; empty after a failure, which is gtest's.
+  model::ListenerId create(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec);
+  // Of layer 7, with the first `rules` keys.
+  model::ListenerId create_with_rules(const model::LoadBalancerRef& lb,
+                                      const model::ListenerSpec& spec, int rules);
+  // What a creation must not do: the code that it failed with.
+  Code refusal(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec);
+
+  Result<> remove(const model::LoadBalancerRef& lb, const model::ListenerId& id);
+  Result<> change(const model::LoadBalancerRef& lb, const ListenerChange& change);
+  Result<> create(const model::LoadBalancerRef& lb, const NewRule& rule);
+  Result<> remove(const model::LoadBalancerRef& lb, const RuleRef& rule);
+  Result<> change(const model::LoadBalancerRef& lb, const RuleChange& change);
+  // In several calls where one does not take so much.
+  Result<> change(const model::LoadBalancerRef& lb, const TargetChange& change);
+
+  // The change does what `can_change` says: it is made, or it is `unsupported` and nothing changes.
+  void expect_change(const model::LoadBalancerRef& lb, const ListenerChange& change,
+                     const model::ListenerAttributes& before);
+  void expect_change(const model::LoadBalancerRef& lb, const RuleChange& change,
+                     const model::RuleAttributes& before);
+
+  // What is listed now. What is not there is a failure of gtest's, but for `find`.
+  std::vector<ObservedListener> list(const model::LoadBalancerRef& lb);
+  std::optional<ObservedListener> find(const model::LoadBalancerRef& lb,
+                                       const model::ListenerId& id);
+  model::ListenerSpec listed(const model::LoadBalancerRef& lb, const model::ListenerId& id);
+  // "example.com /lobby", in the order of the list.
+  std::vector<std::string> keys(const model::LoadBalancerRef& lb, const model::ListenerId& id);
+  std::vector<std::string> keys(std::initializer_list<int> wanted);
+  model::Rule rule(const model::LoadBalancerRef& lb, const RuleRef& ref);
+  std::vector<std::string> targets(const model::LoadBalancerRef& lb, const RuleRef& ref) {
+    return sorted(rule(lb, ref).targets);
+  }
+  // As text, for failures that can be read.
+  std::vector<std::string> sorted(const std::vector<model::WeightedTarget>& targets);
 
  private:
   Subject& subject_;
 };
 
-// The two parts of the suite.
+// The parts of the suite.
 std::vector<Check> listener_checks();
 std::vector<Check> target_checks();
+std::vector<Check> rule_checks();
 
 }  // namespace berth::lb

@@ -3,12 +3,16 @@
 namespace berth::sim::lb {
 namespace {
 
-using berth::lb::AttributeChange;
+using berth::lb::ListenerChange;
+using berth::lb::NewRule;
 using berth::lb::ObservedListener;
+using berth::lb::RuleChange;
+using berth::lb::RuleRef;
 using berth::lb::TargetChange;
+using model::ListenerId;
 using model::LoadBalancerRef;
 
-std::vector<Result<>> without_ids(std::vector<Result<std::string>> results) {
+std::vector<Result<>> without_ids(std::vector<Result<ListenerId>> results) {
   std::vector<Result<>> out;
   out.reserve(results.size());
   for (auto& result : results) {
@@ -53,11 +57,10 @@ Result<std::vector<ObservedListener>> ModelDriver::list(const Context& context,
 }
 
 template <class F>
-std::vector<Result<std::string>> ModelDriver::write(const Context& context,
-                                                    const LoadBalancerRef& lb, Call call,
-                                                    std::size_t size, F apply) {
+ModelDriver::Results ModelDriver::write(const Context& context, const LoadBalancerRef& lb,
+                                        Call call, std::size_t size, F apply) {
   const auto all_fail = [&](const Error& error) {
-    return std::vector<Result<std::string>>(size, Result<std::string>(fail(error)));
+    return Results(size, Result<ListenerId>(fail(error)));
   };
   Result<Reply> reply = reach(context, label_of(call, lb), Effect::write,
                               [&](Instant now) -> Result<Reply> { return apply(now); });
@@ -68,8 +71,7 @@ std::vector<Result<std::string>> ModelDriver::write(const Context& context,
   return std::move(*results);
 }
 
-Result<std::vector<Result<std::string>>> ModelDriver::await_task(const Context& context,
-                                                                 const Reply& reply) {
+Result<ModelDriver::Results> ModelDriver::await_task(const Context& context, const Reply& reply) {
   for (;;) {
     const Instant now = context.tasks.now();
     if (context.expired()) return fail(context.end_error());
@@ -79,8 +81,7 @@ Result<std::vector<Result<std::string>>> ModelDriver::await_task(const Context& 
     }
     if (context.tasks.now() < reply.task_over) continue;
     auto results = reach(context, "task status", Effect::read, [&](Instant at) {
-      return Result<std::optional<std::vector<Result<std::string>>>>(
-          provider_.results_of(*reply.task, at));
+      return Result<std::optional<Results>>(provider_.results_of(*reply.task, at));
     });
     if (!results) return pass(results);
     if (*results) return std::move(**results);
@@ -88,18 +89,46 @@ Result<std::vector<Result<std::string>>> ModelDriver::await_task(const Context& 
   }
 }
 
-std::vector<Result<std::string>> ModelDriver::create(const Context& context,
-                                                     const LoadBalancerRef& lb,
-                                                     std::span<const model::ListenerSpec> wanted) {
+std::vector<Result<ListenerId>> ModelDriver::create(const Context& context,
+                                                    const LoadBalancerRef& lb,
+                                                    std::span<const model::ListenerSpec> wanted) {
   return write(context, lb, Call::create, wanted.size(), [&](Instant now) {
     return provider_.create(lb, {wanted.begin(), wanted.end()}, now);
   });
 }
 
 std::vector<Result<>> ModelDriver::remove(const Context& context, const LoadBalancerRef& lb,
-                                          std::span<const std::string> ids) {
+                                          std::span<const ListenerId> ids) {
   return without_ids(write(context, lb, Call::remove, ids.size(), [&](Instant now) {
     return provider_.remove(lb, {ids.begin(), ids.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::change(const Context& context, const LoadBalancerRef& lb,
+                                          std::span<const ListenerChange> changes) {
+  return without_ids(write(context, lb, Call::change_listeners, changes.size(), [&](Instant now) {
+    return provider_.change(lb, {changes.begin(), changes.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::create_rules(const Context& context, const LoadBalancerRef& lb,
+                                                std::span<const NewRule> wanted) {
+  return without_ids(write(context, lb, Call::create_rules, wanted.size(), [&](Instant now) {
+    return provider_.create_rules(lb, {wanted.begin(), wanted.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::remove_rules(const Context& context, const LoadBalancerRef& lb,
+                                                std::span<const RuleRef> rules) {
+  return without_ids(write(context, lb, Call::remove_rules, rules.size(), [&](Instant now) {
+    return provider_.remove_rules(lb, {rules.begin(), rules.end()}, now);
+  }));
+}
+
+std::vector<Result<>> ModelDriver::change_rules(const Context& context, const LoadBalancerRef& lb,
+                                                std::span<const RuleChange> changes) {
+  return without_ids(write(context, lb, Call::change_rules, changes.size(), [&](Instant now) {
+    return provider_.change_rules(lb, {changes.begin(), changes.end()}, now);
   }));
 }
 
@@ -107,14 +136,6 @@ std::vector<Result<>> ModelDriver::change_targets(const Context& context, const 
                                                   std::span<const TargetChange> changes) {
   return without_ids(write(context, lb, Call::targets, changes.size(), [&](Instant now) {
     return provider_.change_targets(lb, {changes.begin(), changes.end()}, now);
-  }));
-}
-
-std::vector<Result<>> ModelDriver::change_attributes(const Context& context,
-                                                     const LoadBalancerRef& lb,
-                                                     std::span<const AttributeChange> changes) {
-  return without_ids(write(context, lb, Call::attributes, changes.size(), [&](Instant now) {
-    return provider_.change_attributes(lb, {changes.begin(), changes.end()}, now);
   }));
 }
 

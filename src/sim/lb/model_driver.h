@@ -19,30 +19,45 @@ class ModelDriver final : public berth::lb::Driver {
   explicit ModelDriver(ModelProvider& provider) : provider_(provider) {}
 
   const model::Abilities& abilities() const override { return provider_.abilities(); }
+  bool can_change(const model::ListenerAttributes& there,
+                  const model::ListenerAttributes& wished) const override {
+    return provider_.can_change(there, wished);
+  }
+  bool can_change(const model::RuleAttributes& there,
+                  const model::RuleAttributes& wished) const override {
+    return provider_.can_change(there, wished);
+  }
   Result<model::LoadBalancerInfo> describe(const Context& context,
                                            const model::LoadBalancerRef& lb) override;
   Result<std::vector<berth::lb::ObservedListener>> list(const Context& context,
                                                         const model::LoadBalancerRef& lb) override;
-  std::vector<Result<std::string>> create(const Context& context, const model::LoadBalancerRef& lb,
-                                          std::span<const model::ListenerSpec> wanted) override;
+  std::vector<Result<model::ListenerId>> create(
+      const Context& context, const model::LoadBalancerRef& lb,
+      std::span<const model::ListenerSpec> wanted) override;
   std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
-                               std::span<const std::string> ids) override;
+                               std::span<const model::ListenerId> ids) override;
+  std::vector<Result<>> change(const Context& context, const model::LoadBalancerRef& lb,
+                               std::span<const berth::lb::ListenerChange> changes) override;
+  std::vector<Result<>> create_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const berth::lb::NewRule> wanted) override;
+  std::vector<Result<>> remove_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const berth::lb::RuleRef> rules) override;
+  std::vector<Result<>> change_rules(const Context& context, const model::LoadBalancerRef& lb,
+                                     std::span<const berth::lb::RuleChange> changes) override;
   std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
                                        std::span<const berth::lb::TargetChange> changes) override;
-  std::vector<Result<>> change_attributes(
-      const Context& context, const model::LoadBalancerRef& lb,
-      std::span<const berth::lb::AttributeChange> changes) override;
 
  private:
+  using Results = std::vector<Result<model::ListenerId>>;
   // Runs `apply(now)` on the provider's side: through the seam in simulation.
   template <class F>
   auto reach(const Context& context, std::string_view label, Effect effect, F apply) ->
       typename SeamReplyOf<std::invoke_result_t<F&, Instant>>::type;
   // A write, and its task if it is a slow one: one result for each of `size` entries.
   template <class F>
-  std::vector<Result<std::string>> write(const Context& context, const model::LoadBalancerRef& lb,
-                                         Call call, std::size_t size, F apply);
-  Result<std::vector<Result<std::string>>> await_task(const Context& context, const Reply& reply);
+  Results write(const Context& context, const model::LoadBalancerRef& lb, Call call,
+                std::size_t size, F apply);
+  Result<Results> await_task(const Context& context, const Reply& reply);
 
   ModelProvider& provider_;
   Process* process_ = nullptr;

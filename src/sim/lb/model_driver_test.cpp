@@ -19,17 +19,22 @@ using model::LoadBalancerRef;
 const LoadBalancerRef kLb{model::Provider::tencent, "ap-nanjing", "lb-1"};
 const LoadBalancerRef kOther{model::Provider::tencent, "ap-nanjing", "lb-2"};
 
-// A provider with all abilities, and one with few.
+// A provider with all abilities, one with few, one that makes anew what others change.
 ModelOptions able() { return {.strict = true}; }
 ModelOptions poor() {
-  return {.limits = {.serial_writes = false,
-                     .create_batch = 1,
-                     .remove_batch = 1,
-                     .target_batch = 1,
-                     .has_ranges = false,
-                     .has_both_protocols = false},
-          .strict = true};
+  return {
+      .limits = {.serial_writes = false,
+                 .create_batch = 1,
+                 .remove_batch = 1,
+                 .rule_batch = 1,
+                 .target_batch = 1,
+                 .has_ranges = false,
+                 .has_both_protocols = false,
+                 .protocols = {model::Protocol::tcp, model::Protocol::udp, model::Protocol::http}},
+      .strict = true};
 }
+
+ModelOptions fixed() { return {.fixed_tls = true, .fixed_scheduler = true, .strict = true}; }
 
 class ModelSubject final : public Subject {
  public:
@@ -43,6 +48,9 @@ class ModelSubject final : public Subject {
   LoadBalancerRef second() override { return kOther; }
   std::optional<LoadBalancerRef> unknown() override {
     return LoadBalancerRef{model::Provider::tencent, "ap-nanjing", "lb-nobody"};
+  }
+  model::Tls certificate(int n) override {
+    return {.certificates = {{.reference = fmt::format("cert-{}", n)}}};
   }
 
  private:
@@ -64,6 +72,20 @@ TEST_P(ModelConformance, HoldsWithFewAbilities) {
   GetParam().run(subject);
 }
 
+TEST_P(ModelConformance, HoldsWithTheAbilitiesOfEachProvider) {
+  for (const model::Provider provider : {model::Provider::edge, model::Provider::tencent,
+                                         model::Provider::aws, model::Provider::gcp}) {
+    SCOPED_TRACE(to_string(provider));
+    ModelSubject subject({.limits = traits_of(provider).abilities, .strict = true});
+    GetParam().run(subject);
+  }
+}
+
+TEST_P(ModelConformance, HoldsWhereSomeThingsCannotBeChanged) {
+  ModelSubject subject(fixed());
+  GetParam().run(subject);
+}
+
 INSTANTIATE_TEST_SUITE_P(Driver, ModelConformance,
                          testing::ValuesIn(berth::lb::conformance_checks()),
                          berth::lb::name_of_check);
@@ -72,7 +94,7 @@ class ModelDriverTest : public testing::Test {
  protected:
   Context context() { return {.tasks = process_}; }
   static ListenerSpec at(model::Port port) {
-    return {.ports = {port, port}, .name = fmt::format("l-{}", port)};
+    return plain_listener(model::Protocol::tcp, {port, port}, fmt::format("l-{}", port));
   }
 
   Kernel kernel_{1};
@@ -140,8 +162,8 @@ TEST_F(ModelDriverTest, TheObserverSeesEachChange) {
     seen.push_back(change.before ? change.after ? "changed" : "removed" : "created");
   });
   const ListenerSpec spec = at(80);
-  const std::string id = *driver_.create(context(), kLb, {&spec, 1})[0];
-  const TargetChange change{id, {{{"10.0.0.1", 80}, 10}}, {}};
+  const model::ListenerId id = *driver_.create(context(), kLb, {&spec, 1})[0];
+  const TargetChange change{{id}, {{{"10.0.0.1", 80}, 10}}, {}};
   EXPECT_TRUE(driver_.change_targets(context(), kLb, {&change, 1})[0]);
   EXPECT_TRUE(driver_.remove(context(), kLb, {&id, 1})[0]);
   EXPECT_THAT(seen, testing::ElementsAre("created", "changed", "removed"));

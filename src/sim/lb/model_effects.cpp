@@ -1,4 +1,4 @@
-// The provider's inside: which fault strikes, and what a write does.
+// The provider's inside: which fault strikes, when a write lands, and who hears of it.
 #include <algorithm>
 
 #include "sim/lb/model_provider.h"
@@ -6,10 +6,7 @@
 namespace berth::sim::lb {
 namespace {
 
-using berth::lb::AttributeChange;
-using berth::lb::ObservedListener;
-using berth::lb::TargetChange;
-using model::ListenerSpec;
+using model::ListenerId;
 using model::LoadBalancerRef;
 
 constexpr Duration kBusyRetry = std::chrono::seconds{1};
@@ -18,10 +15,6 @@ std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
 
 Failure unknown(const LoadBalancerRef& lb) {
   return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
-}
-
-Failure unknown_listener(const std::string& id) {
-  return fail(Code::not_found, "listener {} does not exist", id);
 }
 
 }  // namespace
@@ -41,7 +34,7 @@ Reply ModelProvider::write(Call call, const LoadBalancerRef& lb, Batch batch, In
 Reply ModelProvider::write_locked(Call call, const LoadBalancerRef& lb, Batch batch, Instant now,
                                   Apply apply) {
   const auto refuse = [&](const Error& error) {
-    return Reply{.results = Results(batch.size, Result<std::string>(fail(error)))};
+    return Reply{.results = Results(batch.size, Result<ListenerId>(fail(error)))};
   };
   count(call, batch.size);
   if (batch.load > batch_bound(call)) {
@@ -71,8 +64,11 @@ Reply ModelProvider::write_locked(Call call, const LoadBalancerRef& lb, Batch ba
 std::size_t ModelProvider::batch_bound(Call call) const {
   switch (call) {
     case Call::create:
-    case Call::attributes: return options_.limits.create_batch;
+    case Call::change_listeners: return options_.limits.create_batch;
     case Call::remove: return options_.limits.remove_batch;
+    case Call::create_rules:
+    case Call::remove_rules:
+    case Call::change_rules: return options_.limits.rule_batch;
     case Call::targets: return options_.limits.target_batch;
     case Call::describe:
     case Call::list: break;
@@ -137,22 +133,6 @@ ModelProvider::Balancer* ModelProvider::find_balancer(const LoadBalancerRef& lb)
   return &fresh;
 }
 
-const std::string* ModelProvider::holder(const Balancer& balancer, model::Transport protocol,
-                                         model::PortRange ports) {
-  auto it = balancer.by_first_port.upper_bound({protocol, ports.last});
-  if (it == balancer.by_first_port.begin()) return nullptr;
-  --it;  // listeners are disjoint: the last one that begins early enough decides
-  if (it->first.first != protocol) return nullptr;
-  return balancer.listeners.at(it->second).spec.ports.overlaps(ports) ? &it->second : nullptr;
-}
-
-void ModelProvider::insert(const LoadBalancerRef& lb, Balancer& balancer,
-                           ObservedListener listener) {
-  balancer.by_first_port[{listener.spec.protocol, listener.spec.ports.first}] = listener.id;
-  balancer.listeners.insert_or_assign(listener.id, listener);
-  changed({lb, std::nullopt, std::move(listener)});
-}
-
 void ModelProvider::land_due(Instant now) {
   for (auto& [id, task] : tasks_) {
     if (task.results || task.over > now) continue;
@@ -166,72 +146,6 @@ void ModelProvider::land_due(Instant now) {
 void ModelProvider::count(Call call, std::size_t size) {
   ++calls_[index_of(call)];
   largest_[index_of(call)] = std::max(largest_[index_of(call)], size);
-}
-
-Result<std::string> ModelProvider::create_one(const LoadBalancerRef& lb, const ListenerSpec& spec) {
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
-  if (spec.ports.size() > 1 && !options_.limits.has_ranges) {
-    return fail(Code::unsupported, "a listener has one port");
-  }
-  const auto other =
-      spec.protocol == model::Transport::tcp ? model::Transport::udp : model::Transport::tcp;
-  const std::string* taken = holder(*balancer, spec.protocol, spec.ports);
-  if (!taken && !options_.limits.has_both_protocols) taken = holder(*balancer, other, spec.ports);
-  if (taken) return fail(Code::already_exists, "port {} is taken by {}", spec.ports.first, *taken);
-  if (quota_ != 0 && balancer->listeners.size() >= quota_) {
-    return fail(Code::exhausted, "the quota of {} listeners is reached", quota_);
-  }
-  ObservedListener listener{fmt::format("lbl-{}", next_id_++), spec};
-  listener.spec.targets.clear();
-  std::string id = listener.id;
-  insert(lb, *balancer, std::move(listener));
-  return id;
-}
-
-Result<std::string> ModelProvider::remove_one(const LoadBalancerRef& lb, const std::string& id) {
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
-  const auto it = balancer->listeners.find(id);
-  if (it == balancer->listeners.end()) return std::string{};
-  balancer->by_first_port.erase({it->second.spec.protocol, it->second.spec.ports.first});
-  changed({lb, std::move(it->second), std::nullopt});
-  balancer->listeners.erase(it);
-  return std::string{};
-}
-
-Result<std::string> ModelProvider::change_one(const LoadBalancerRef& lb,
-                                              const TargetChange& change) {
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
-  const auto it = balancer->listeners.find(change.listener_id);
-  if (it == balancer->listeners.end()) return unknown_listener(change.listener_id);
-  Change event{lb, it->second, std::nullopt};
-  auto& targets = it->second.spec.targets;
-  for (const model::WeightedTarget& added : change.add) {
-    std::erase_if(targets, [&](const auto& there) { return there.target == added.target; });
-    targets.push_back(added);
-  }
-  for (const model::Target& removed : change.remove) {
-    std::erase_if(targets, [&](const auto& there) { return there.target == removed; });
-  }
-  std::sort(targets.begin(), targets.end());
-  event.after = it->second;
-  changed(std::move(event));
-  return std::string{};
-}
-
-Result<std::string> ModelProvider::change_one(const LoadBalancerRef& lb,
-                                              const AttributeChange& change) {
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
-  const auto it = balancer->listeners.find(change.listener_id);
-  if (it == balancer->listeners.end()) return unknown_listener(change.listener_id);
-  Change event{lb, it->second, std::nullopt};
-  it->second.spec.attributes = change.attributes;
-  event.after = it->second;
-  changed(std::move(event));
-  return std::string{};
 }
 
 void ModelProvider::changed(Change change) {

@@ -5,19 +5,30 @@
 namespace berth::sim::lb {
 namespace {
 
-using berth::lb::AttributeChange;
+using berth::lb::ListenerChange;
+using berth::lb::NewRule;
 using berth::lb::ObservedListener;
+using berth::lb::RuleChange;
+using berth::lb::RuleRef;
 using berth::lb::TargetChange;
+using model::ListenerId;
 using model::ListenerSpec;
 using model::LoadBalancerRef;
 
-constexpr std::array<std::string_view, kCalls> kCallNames{"describe", "list",    "create",
-                                                          "remove",   "targets", "attributes"};
+constexpr std::array<std::string_view, kCalls> kCallNames{
+    "describe",     "list",         "create",       "remove", "change_listeners",
+    "create_rules", "remove_rules", "change_rules", "targets"};
 
 std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
 
 Failure unknown(const LoadBalancerRef& lb) {
   return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
+}
+
+const ListenerId& listener_of(const ListenerChange& change) { return change.listener; }
+template <class C>
+const ListenerId& listener_of(const C& change) {
+  return change.rule.listener;
 }
 
 }  // namespace
@@ -36,20 +47,20 @@ void ModelProvider::add_load_balancer(const LoadBalancerRef& lb, model::LoadBala
   balancers_[lb].info = std::move(info);
 }
 
-std::string ModelProvider::add_listener(const LoadBalancerRef& lb, ListenerSpec spec) {
-  std::string id;
+ListenerId ModelProvider::add_listener(const LoadBalancerRef& lb, ListenerSpec spec) {
+  ListenerId id;
   {
     const MutexLock lock(mu_);
     Balancer& balancer = *find_balancer(lb);
-    id = fmt::format("lbl-{}", next_id_++);
-    std::sort(spec.targets.begin(), spec.targets.end());
+    id = ListenerId(fmt::format("lbl-{}", next_id_++));
+    sort(spec);
     insert(lb, balancer, {id, std::move(spec)});
   }
   tell();
   return id;
 }
 
-void ModelProvider::remove_listener(const LoadBalancerRef& lb, const std::string& id) {
+void ModelProvider::remove_listener(const LoadBalancerRef& lb, const ListenerId& id) {
   {
     const MutexLock lock(mu_);
     (void)remove_one(lb, id);
@@ -113,10 +124,10 @@ std::vector<ObservedListener> ModelProvider::listeners(const LoadBalancerRef& lb
 }
 
 std::optional<ObservedListener> ModelProvider::find(const LoadBalancerRef& lb,
-                                                    model::Transport protocol,
+                                                    model::Transport transport,
                                                     model::Port port) const {
   for (ObservedListener& listener : listeners(lb)) {
-    if (listener.spec.protocol == protocol && listener.spec.ports.contains(port)) {
+    if (takes(listener.spec.protocol, transport) && listener.spec.ports.contains(port)) {
       return std::move(listener);
     }
   }
@@ -182,28 +193,56 @@ Reply ModelProvider::create(const LoadBalancerRef& lb, std::vector<ListenerSpec>
                    REQUIRES(mu_) { return create_one(lb, wanted[i]); });
 }
 
-Reply ModelProvider::remove(const LoadBalancerRef& lb, std::vector<std::string> ids, Instant now) {
+Reply ModelProvider::remove(const LoadBalancerRef& lb, std::vector<ListenerId> ids, Instant now) {
   const Batch batch{ids.size(), ids.size()};
   return write(Call::remove, lb, batch, now,
                [this, lb, ids = std::move(ids)](std::size_t i)
                    REQUIRES(mu_) { return remove_one(lb, ids[i]); });
 }
 
-Reply ModelProvider::change_targets(const LoadBalancerRef& lb, std::vector<TargetChange> changes,
-                                    Instant now) {
-  Batch batch{changes.size(), 0};
-  for (const TargetChange& change : changes) batch.load += change.add.size() + change.remove.size();
-  return write(Call::targets, lb, batch, now,
-               [this, lb, changes = std::move(changes)](std::size_t i)
-                   REQUIRES(mu_) { return change_one(lb, changes[i]); });
+template <class C>
+Reply ModelProvider::write_changes(Call call, const LoadBalancerRef& lb, std::vector<C> changes,
+                                   std::size_t load, Instant now) {
+  const Batch batch{changes.size(), load};
+  return write(call, lb, batch, now,
+               [this, lb, changes = std::move(changes)](std::size_t i) REQUIRES(mu_) {
+                 const C& change = changes[i];
+                 return change_one(lb, listener_of(change),
+                                   [&](ListenerSpec& spec) { return edit(spec, change); });
+               });
 }
 
-Reply ModelProvider::change_attributes(const LoadBalancerRef& lb,
-                                       std::vector<AttributeChange> changes, Instant now) {
-  const Batch batch{changes.size(), changes.size()};
-  return write(Call::attributes, lb, batch, now,
-               [this, lb, changes = std::move(changes)](std::size_t i)
-                   REQUIRES(mu_) { return change_one(lb, changes[i]); });
+Reply ModelProvider::change(const LoadBalancerRef& lb, std::vector<ListenerChange> changes,
+                            Instant now) {
+  const std::size_t load = changes.size();
+  return write_changes(Call::change_listeners, lb, std::move(changes), load, now);
+}
+
+Reply ModelProvider::create_rules(const LoadBalancerRef& lb, std::vector<NewRule> wanted,
+                                  Instant now) {
+  const std::size_t load = wanted.size();
+  return write_changes(Call::create_rules, lb, std::move(wanted), load, now);
+}
+
+Reply ModelProvider::remove_rules(const LoadBalancerRef& lb, std::vector<RuleRef> rules,
+                                  Instant now) {
+  const Batch batch{rules.size(), rules.size()};
+  return write(Call::remove_rules, lb, batch, now,
+               [this, lb, rules = std::move(rules)](std::size_t i)
+                   REQUIRES(mu_) { return remove_one(lb, rules[i]); });
+}
+
+Reply ModelProvider::change_rules(const LoadBalancerRef& lb, std::vector<RuleChange> changes,
+                                  Instant now) {
+  const std::size_t load = changes.size();
+  return write_changes(Call::change_rules, lb, std::move(changes), load, now);
+}
+
+Reply ModelProvider::change_targets(const LoadBalancerRef& lb, std::vector<TargetChange> changes,
+                                    Instant now) {
+  std::size_t load = 0;
+  for (const TargetChange& change : changes) load += change.add.size() + change.remove.size();
+  return write_changes(Call::targets, lb, std::move(changes), load, now);
 }
 
 std::optional<ModelProvider::Results> ModelProvider::results_of(std::uint64_t task, Instant now) {

@@ -23,8 +23,18 @@
 
 namespace berth::sim::lb {
 
-enum class Call : std::uint8_t { describe, list, create, remove, targets, attributes };
-inline constexpr std::size_t kCalls = 6;
+enum class Call : std::uint8_t {
+  describe,
+  list,
+  create,
+  remove,
+  change_listeners,
+  create_rules,
+  remove_rules,
+  change_rules,
+  targets
+};
+inline constexpr std::size_t kCalls = 9;
 std::string_view to_string(Call call);
 
 // Chances are per call, `partial` per entry of a batch.
@@ -50,6 +60,10 @@ struct Scripted {
 struct ModelOptions {
   model::Abilities limits{};
   std::uint32_t listener_quota = 0;  // of one load balancer; 0: none
+  std::uint32_t rule_quota = 0;      // of one listener; 0: none
+  // What is made with the listener or the rule and stays.
+  bool fixed_tls = false;
+  bool fixed_scheduler = false;
   // Known are only load balancers that were added; otherwise any is.
   bool strict = false;
   std::uint64_t seed = 1;
@@ -67,7 +81,7 @@ struct Change {
 
 // What a write was answered with. A task: the results come when it is over.
 struct Reply {
-  std::vector<Result<std::string>> results{};  // ids for creations, else empty
+  std::vector<Result<model::ListenerId>> results{};  // ids for creations, else empty
   std::optional<std::uint64_t> task{};
   Instant task_over{};
 };
@@ -79,8 +93,8 @@ class ModelProvider {
   // The test's side.
   void add_load_balancer(const model::LoadBalancerRef& lb, model::LoadBalancerInfo info = {});
   // A listener that somebody else made. Returns its id.
-  std::string add_listener(const model::LoadBalancerRef& lb, model::ListenerSpec spec);
-  void remove_listener(const model::LoadBalancerRef& lb, const std::string& id);
+  model::ListenerId add_listener(const model::LoadBalancerRef& lb, model::ListenerSpec spec);
+  void remove_listener(const model::LoadBalancerRef& lb, const model::ListenerId& id);
   void remove_load_balancer(const model::LoadBalancerRef& lb);
   void set_faults(Faults faults);
   void script(Call call, Scripted next);  // kept in order, used before drawn faults
@@ -93,7 +107,7 @@ class ModelProvider {
   std::vector<model::LoadBalancerRef> load_balancers() const;
   std::vector<berth::lb::ObservedListener> listeners(const model::LoadBalancerRef& lb) const;
   std::optional<berth::lb::ObservedListener> find(const model::LoadBalancerRef& lb,
-                                                  model::Transport protocol,
+                                                  model::Transport transport,
                                                   model::Port port) const;
   std::uint64_t calls(Call call) const;
   std::uint64_t calls() const;
@@ -103,28 +117,39 @@ class ModelProvider {
   // The driver's side.
   const model::Abilities& abilities() const { return options_.limits; }
   const ModelOptions& options() const { return options_; }
+  bool can_change(const model::ListenerAttributes& there,
+                  const model::ListenerAttributes& wished) const;
+  bool can_change(const model::RuleAttributes& there, const model::RuleAttributes& wished) const;
   Duration draw_latency();
   Result<model::LoadBalancerInfo> describe(const model::LoadBalancerRef& lb, Instant now);
   Result<std::vector<berth::lb::ObservedListener>> list(const model::LoadBalancerRef& lb,
                                                         Instant now);
   Reply create(const model::LoadBalancerRef& lb, std::vector<model::ListenerSpec> wanted,
                Instant now);
-  Reply remove(const model::LoadBalancerRef& lb, std::vector<std::string> ids, Instant now);
+  Reply remove(const model::LoadBalancerRef& lb, std::vector<model::ListenerId> ids, Instant now);
+  Reply change(const model::LoadBalancerRef& lb, std::vector<berth::lb::ListenerChange> changes,
+               Instant now);
+  Reply create_rules(const model::LoadBalancerRef& lb, std::vector<berth::lb::NewRule> wanted,
+                     Instant now);
+  Reply remove_rules(const model::LoadBalancerRef& lb, std::vector<berth::lb::RuleRef> rules,
+                     Instant now);
+  Reply change_rules(const model::LoadBalancerRef& lb, std::vector<berth::lb::RuleChange> changes,
+                     Instant now);
   Reply change_targets(const model::LoadBalancerRef& lb,
                        std::vector<berth::lb::TargetChange> changes, Instant now);
-  Reply change_attributes(const model::LoadBalancerRef& lb,
-                          std::vector<berth::lb::AttributeChange> changes, Instant now);
   // Nothing: the task is still under way.
-  std::optional<std::vector<Result<std::string>>> results_of(std::uint64_t task, Instant now);
+  std::optional<std::vector<Result<model::ListenerId>>> results_of(std::uint64_t task, Instant now);
 
  private:
-  using Results = std::vector<Result<std::string>>;
+  using Results = std::vector<Result<model::ListenerId>>;
   // Applies entry i; runs with the lock held.
-  using Apply = std::function<Result<std::string>(std::size_t i)>;
+  using Apply = std::function<Result<model::ListenerId>(std::size_t i)>;
+  // Makes of a copy of a listener what it shall be, or refuses.
+  using Edit = std::function<Result<>(model::ListenerSpec& spec)>;
   struct Balancer {
     model::LoadBalancerInfo info{};
-    std::map<std::string, berth::lb::ObservedListener> listeners{};
-    std::map<std::pair<model::Transport, model::Port>, std::string> by_first_port{};
+    std::map<model::ListenerId, berth::lb::ObservedListener> listeners{};
+    std::map<std::pair<model::Transport, model::Port>, model::ListenerId> by_first_port{};
     std::uint64_t task = 0;  // under way; 0: none
   };
   struct Batch {
@@ -139,27 +164,40 @@ class ModelProvider {
     std::optional<Results> results{};
   };
   Reply write(Call call, const model::LoadBalancerRef& lb, Batch batch, Instant now, Apply apply);
+  // `load` is what the bound counts.
+  template <class C>
+  Reply write_changes(Call call, const model::LoadBalancerRef& lb, std::vector<C> changes,
+                      std::size_t load, Instant now);
   Reply write_locked(Call call, const model::LoadBalancerRef& lb, Batch batch, Instant now,
                      Apply apply) REQUIRES(mu_);
   std::optional<Scripted> next_fault(Call call) REQUIRES(mu_);
   std::optional<Error> next_read_error(Call call) REQUIRES(mu_);
   std::size_t batch_bound(Call call) const;
   Results apply_all(std::size_t size, const Apply& apply) REQUIRES(mu_);
-  static const std::string* holder(const Balancer& balancer, model::Transport protocol,
-                                   model::PortRange ports);
+  // Who takes a port of the range for this transport; null: nobody.
+  static const model::ListenerId* holder(const Balancer& balancer, model::Transport transport,
+                                         model::PortRange ports);
+  const model::ListenerId* in_the_way(const Balancer& balancer,
+                                      const model::ListenerSpec& spec) const;
   void insert(const model::LoadBalancerRef& lb, Balancer& balancer,
               berth::lb::ObservedListener listener) REQUIRES(mu_);
   Balancer* find_balancer(const model::LoadBalancerRef& lb) REQUIRES(mu_);
   void land_due(Instant now) REQUIRES(mu_);
   void count(Call call, std::size_t size) REQUIRES(mu_);
-  Result<std::string> create_one(const model::LoadBalancerRef& lb, const model::ListenerSpec& spec)
-      REQUIRES(mu_);
-  Result<std::string> remove_one(const model::LoadBalancerRef& lb, const std::string& id)
-      REQUIRES(mu_);
-  Result<std::string> change_one(const model::LoadBalancerRef& lb,
-                                 const berth::lb::TargetChange& change) REQUIRES(mu_);
-  Result<std::string> change_one(const model::LoadBalancerRef& lb,
-                                 const berth::lb::AttributeChange& change) REQUIRES(mu_);
+  Result<> check_new(const model::ListenerSpec& spec) const;
+  // One entry of a batch each. The id is that of a creation, else empty.
+  Result<model::ListenerId> create_one(const model::LoadBalancerRef& lb,
+                                       const model::ListenerSpec& spec) REQUIRES(mu_);
+  Result<model::ListenerId> remove_one(const model::LoadBalancerRef& lb,
+                                       const model::ListenerId& id) REQUIRES(mu_);
+  Result<model::ListenerId> remove_one(const model::LoadBalancerRef& lb,
+                                       const berth::lb::RuleRef& rule) REQUIRES(mu_);
+  Result<model::ListenerId> change_one(const model::LoadBalancerRef& lb,
+                                       const model::ListenerId& id, const Edit& edit) REQUIRES(mu_);
+  Result<> edit(model::ListenerSpec& spec, const berth::lb::ListenerChange& change) const;
+  Result<> edit(model::ListenerSpec& spec, const berth::lb::NewRule& wanted) const;
+  Result<> edit(model::ListenerSpec& spec, const berth::lb::RuleChange& change) const;
+  Result<> edit(model::ListenerSpec& spec, const berth::lb::TargetChange& change) const;
   void changed(Change change) REQUIRES(mu_);
   // Hands the changes that were collected to the observer, without the lock.
   void tell();

@@ -78,8 +78,8 @@ class Stage {
         kubelet_(cluster_, {.max_start = 1s, .max_end = 1s}),
         manager_(std::make_unique<ManagerProcess>(cluster_, "manager-0")) {
     observing_ =
-        cluster_.desk().observe([this](const net::Request& request, const net::Reply& reply) {
-          if (request.method == "GET" || reply.status >= 300) return;
+        cluster_.desk().observe([this](const net::Request& request, const world::SeenReply& reply) {
+          if (request.method == "GET" || reply.status() >= 300) return;
           if (request.method == "PATCH" && request.url.find("/pods/") != std::string::npos)
             make_ready(reply);
           if (check_) check_();
@@ -119,8 +119,8 @@ class Stage {
   }
 
  private:
-  void make_ready(const net::Reply& reply) {
-    const Result<Value> pod = wire::parse_json(reply.body);
+  void make_ready(const world::SeenReply& reply) {
+    const Value* const pod = reply.object();
     if (!pod || wire::string_at(*pod, "/status/phase") != "Running" || is_ready(*pod)) return;
     const std::string name(wire::string_at(*pod, "/metadata/name"));
     cluster_.play("ready " + name, [this, name](std::stop_token) {

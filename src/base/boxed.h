@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace berth::api {
+namespace berth {
 
 template <class T>
 class Boxed {
@@ -47,4 +47,4 @@ class Boxed {
   std::unique_ptr<T> value_;
 };
 
-}  // namespace berth::api
+}  // namespace berth

@@ -1,0 +1,64 @@
+// What the driver says of itself: health of targets, what was carried, files in use.
+#include "edge/driver.h"
+
+namespace berth::edge {
+
+std::size_t EdgeDriver::connections() const {
+  std::size_t sum = 0;
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all()) sum += record->listener->counters.read().active;
+  return sum;
+}
+
+Tallies EdgeDriver::totals() const {
+  // Those that are gone first: one that goes meanwhile is missing for once, and never counted
+  // twice.
+  Tallies out = book_->sums();
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all())
+    out[{record->lb, record->spec.transport}] += record->listener->counters.read();
+  return out;
+}
+
+FdUse EdgeDriver::files() const {
+  const FdBudget& budget = plane_->budget();
+  return {.used = budget.used(),
+          .budget = budget.most(),
+          .listening = budget.listening(),
+          .for_listening = budget.for_listening()};
+}
+
+std::vector<lb::TargetHealth> EdgeDriver::health(const model::LoadBalancerRef& lb) const {
+  std::vector<lb::TargetHealth> out;
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.of(lb)) {
+    for (const BackendPtr& backend : record->listener->backends()) {
+      lb::Health health = lb::Health::unknown;
+      if (is_checked(record->spec))
+        health = backend->healthy ? lb::Health::healthy : lb::Health::unhealthy;
+      out.push_back({{record->id, {}}, backend->target, health});
+    }
+  }
+  return out;
+}
+
+EdgeSnapshot EdgeDriver::snapshot() const {
+  EdgeSnapshot out{.fds_used = plane_->budget().used(), .fd_budget = plane_->budget().most()};
+  const MutexLock lock(mu_);
+  for (const ListenerRecord* record : table_.all()) {
+    ListenerSnapshot one{record->listener->counters.read()};
+    one.lb = record->lb;
+    one.id = record->id;
+    one.name = record->spec.name;
+    one.protocol = record->spec.transport;
+    one.ports = record->spec.ports;
+    one.open = record->open;
+    for (const BackendPtr& backend : record->listener->backends())
+      one.targets.push_back(
+          {{backend->target, backend->weight}, backend->healthy, backend->chosen, backend->active});
+    out.listeners.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace berth::edge
