@@ -59,7 +59,7 @@ class Desk {
   std::vector<model::ListenerId> due_leftovers() const;
   void remove_leftovers(const Context& context);
 
-  // desk_work.cpp: planning and acting.
+  // desk_work.cpp: planning.
   void work(const Context& context);
   // The wishes of a plan, by its indexes. Null: settled or put off by now.
   using Window = std::vector<OpenWish*>;
@@ -69,9 +69,12 @@ class Desk {
   void judge(OpenWish*& wish, const lb::Finding& finding);
   static std::vector<bool> needed_again(const Window& window, const lb::Plan& plan);
   void contradicted(OpenWish*& wish);
+  void leave_out_refused(lb::Plan& plan, const Window& window);
   void put_off_creations(lb::Plan& plan, const Window& window);
   void note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results);
   Round choose(lb::Plan plan, const Window& window);
+
+  // desk_calls.cpp: acting.
   void act(const Context& context, const Round& round, const Window& window);
   void act_on_listeners(const Context& context, const Round& round, const Window& window);
   void act_on_rules(const Context& context, const Round& round, const Window& window);
@@ -79,6 +82,10 @@ class Desk {
   void run_calls(const Context& context, Action action,
                  const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
                  Done done);
+  template <class Step>
+  struct CallEnd;
+  template <class Step>
+  void conclude_call(OpenWish& wish, CallEnd<Step> end);
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 

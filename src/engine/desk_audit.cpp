@@ -19,6 +19,8 @@ std::vector<bool> astray_in(const lb::Plan& plan) {
                   finding.verdict != lb::Verdict::change);
   for (const lb::Creation& step : plan.creations) out[step.wish] = true;
   for (const lb::RuleCreation& step : plan.rule_creations) out[step.wish] = true;
+  // A stranger's rule takes what another one should get.
+  for (const lb::RuleRemoval& step : plan.rule_removals) out[step.wish] = true;
   for (const lb::TargetStep& step : plan.targets) out[step.wish] = true;
   return out;
 }

@@ -1,9 +1,8 @@
-// Planning and acting: which calls come next, and what they changed.
+// Planning: which calls come next.
 #include <algorithm>
-#include <functional>
+#include <set>
 #include <utility>
 
-#include "engine/calls.h"
 #include "engine/desk.h"
 #include "engine/standing_index.h"
 
@@ -27,15 +26,6 @@ Error port_taken(const lb::Finding& finding) {
 bool must_be_read_back(const OpenWish& wish) {
   const bool leads_nowhere = wish.wish.spec && !model::leads_somewhere(*wish.wish.spec);
   return wish.touched && !(wish.made_here && leads_nowhere);
-}
-
-// What the calls of a batch are made of.
-template <class Step, class Member>
-auto parts_of(const std::vector<Step>& steps, Member member) {
-  std::vector<std::remove_cvref_t<std::invoke_result_t<Member, const Step&>>> out;
-  out.reserve(steps.size());
-  for (const Step& step : steps) out.push_back(std::invoke(member, step));
-  return out;
 }
 
 }  // namespace
@@ -178,11 +168,34 @@ Round Desk::choose(lb::Plan plan, const Window& window) {
   std::erase_if(plan.rule_creations, put_off_or_later);
   std::erase_if(plan.rules, put_off);
   std::erase_if(plan.targets, put_off_or_later);
+  leave_out_refused(plan, window);
   put_off_creations(plan, window);
   const bool pressing = std::any_of(
       plan.targets.begin(), plan.targets.end(),
       [&](const lb::TargetStep& step) { return !window[step.wish]->wish.known_id.empty(); });
   return rounds_.next(plan, driver_->abilities(), pressing);
+}
+
+// The other steps of a wish go on. One that has no others waits for another wish.
+void Desk::leave_out_refused(lb::Plan& plan, const Window& window) {
+  std::set<std::size_t> refused;
+  std::set<std::size_t> left;
+  const auto look_at = [&](auto& steps) {
+    std::erase_if(steps, [&](const auto& step) {
+      const bool is_refused = window[step.wish]->refused.has(step);
+      (is_refused ? refused : left).insert(step.wish);
+      return is_refused;
+    });
+  };
+  look_at(plan.removals);
+  look_at(plan.creations);
+  look_at(plan.listeners);
+  look_at(plan.rule_removals);
+  look_at(plan.rule_creations);
+  look_at(plan.rules);
+  look_at(plan.targets);
+  for (const std::size_t wish : refused)
+    if (!left.contains(wish)) window[wish]->not_before = kNever;
 }
 
 // What waits for room at a full load balancer is told so without a call for each.
@@ -220,153 +233,6 @@ void Desk::note_creations(const std::vector<std::vector<Result<model::ListenerId
       full_until_ = now() + office_.delay(Treatment::slowly, ++full_attempts_, *full_);
   } else if (made && creations_at_once_ < kNoBound / 2) {
     creations_at_once_ *= 2;
-  }
-}
-
-template <class Value>
-void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
-  const bool any = std::any_of(results.begin(), results.end(), [](const auto& result) {
-    return result || treatment_of(result.error().code) != Treatment::again;
-  });
-  if (any) {
-    attempts_ = 0;
-    return;
-  }
-  // Nothing gets through: the others need not try.
-  ++attempts_;
-  not_before_ = now() + office_.delay(Treatment::again, attempts_, results.front().error());
-}
-
-template <class Step, class Call, class Done>
-void Desk::run_calls(const Context& context, Action action,
-                     const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
-                     Done done) {
-  using Results = decltype(call(context, batches.front()));
-  Budget& budget = office_.budgets.of(lb_, action);
-  std::size_t count = 0;
-  while (count < batches.size()) {
-    const Instant at = budget.take(now());
-    if (at > now()) {
-      if (count == 0) not_before_ = std::max(not_before_, at);
-      break;
-    }
-    ++count;
-  }
-  if (count == 0 || !may_write() || stale_) return;
-
-  std::vector<Results> results(count);
-  {
-    std::vector<std::unique_ptr<Task>> tasks;
-    for (std::size_t i = 1; i < count; ++i) {
-      tasks.push_back(context.tasks.spawn("lb-call", [&, i](std::stop_token stop) {
-        Context own = context;
-        own.stop = stop;
-        results[i] = call(own, batches[i]);
-      }));
-    }
-    const std::stop_callback forward(context.stop, [&] {
-      for (auto& task : tasks) task->request_stop();
-    });
-    results[0] = call(context, batches[0]);
-    for (auto& task : tasks) task->join();
-  }
-  if constexpr (std::is_same_v<Step, lb::Creation>) note_creations(results);
-  for (std::size_t i = 0; i < count; ++i) {
-    ++writes_since_list_;
-    note_whole_call(results[i]);
-    for (std::size_t k = 0; k < batches[i].size(); ++k) {
-      const Step& step = batches[i][k];
-      auto& result = results[i][k];
-      if (result) done(step, result);
-      OpenWish* const wish = window[step.wish];
-      wish->touched = true;
-      if (result) {
-        wish->attempts = 0;
-        wish->confirmed.add(step);
-      } else {
-        failed(*wish, result.error());
-      }
-    }
-  }
-}
-
-void Desk::act(const Context& context, const Round& round, const Window& window) {
-  switch (round.kind) {
-    case Round::Kind::none: return;
-    case Round::Kind::removals:
-    case Round::Kind::creations:
-    case Round::Kind::listeners: return act_on_listeners(context, round, window);
-    case Round::Kind::rule_removals:
-    case Round::Kind::rule_creations:
-    case Round::Kind::rules:
-    case Round::Kind::targets: return act_on_rules(context, round, window);
-  }
-}
-
-void Desk::act_on_listeners(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, lb_, office_};
-  if (round.kind == Round::Kind::removals) {
-    run_calls(
-        context, Action::remove_listeners, round.calls.removals, window,
-        [&](const Context& own, const std::vector<lb::Removal>& steps) {
-          return remove_listeners(own, line, parts_of(steps, &lb::Removal::id));
-        },
-        [&](const lb::Removal& step, Result<>&) {
-          known_.erase(step.id);
-          room_ = true;
-        });
-    if (std::exchange(room_, false)) wake_those_that_wait_for_room();
-  } else if (round.kind == Round::Kind::creations) {
-    const auto spec_of = [&](const lb::Creation& step) { return *window[step.wish]->wish.spec; };
-    run_calls(
-        context, Action::create_listeners, round.calls.creations, window,
-        [&](const Context& own, const std::vector<lb::Creation>& steps) {
-          return create_listeners(own, line, parts_of(steps, spec_of));
-        },
-        [&](const lb::Creation& step, Result<model::ListenerId>& id) {
-          known_.put(lb::newly_made(*id, spec_of(step)));
-          window[step.wish]->made_here = true;
-        });
-  } else {
-    run_calls(
-        context, Action::change_listeners, round.calls.listeners, window,
-        [&](const Context& own, const std::vector<lb::ListenerStep>& steps) {
-          return change_listeners(own, line, parts_of(steps, &lb::ListenerStep::change));
-        },
-        [&](const lb::ListenerStep& step, Result<>&) { known_.change(step.change); });
-  }
-}
-
-void Desk::act_on_rules(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, lb_, office_};
-  if (round.kind == Round::Kind::rule_removals) {
-    run_calls(
-        context, Action::remove_rules, round.calls.rule_removals, window,
-        [&](const Context& own, const std::vector<lb::RuleRemoval>& steps) {
-          return remove_rules(own, line, parts_of(steps, &lb::RuleRemoval::rule));
-        },
-        [&](const lb::RuleRemoval& step, Result<>&) { known_.erase(step.rule); });
-  } else if (round.kind == Round::Kind::rule_creations) {
-    run_calls(
-        context, Action::create_rules, round.calls.rule_creations, window,
-        [&](const Context& own, const std::vector<lb::RuleCreation>& steps) {
-          return create_rules(own, line, parts_of(steps, &lb::RuleCreation::rule));
-        },
-        [&](const lb::RuleCreation& step, Result<>&) { known_.put(step.rule); });
-  } else if (round.kind == Round::Kind::rules) {
-    run_calls(
-        context, Action::change_rules, round.calls.rules, window,
-        [&](const Context& own, const std::vector<lb::RuleStep>& steps) {
-          return change_rules(own, line, parts_of(steps, &lb::RuleStep::change));
-        },
-        [&](const lb::RuleStep& step, Result<>&) { known_.change(step.change); });
-  } else {
-    run_calls(
-        context, Action::change_targets, round.calls.targets, window,
-        [&](const Context& own, const std::vector<lb::TargetStep>& steps) {
-          return change_targets(own, line, parts_of(steps, &lb::TargetStep::change));
-        },
-        [&](const lb::TargetStep& step, Result<>&) { known_.change(step.change); });
   }
 }
 

@@ -501,5 +501,69 @@ TEST_F(EngineTest, LoadBalancersProceedSideBySide) {
   EXPECT_LT(kernel_.now() - begin, 3s);
 }
 
+// Layer 7.
+
+Wish web_wish(model::Port port, std::vector<model::Rule> rules, Boxed<model::Tls> tls) {
+  Wish wish = wish_for(port);
+  wish.protocol = model::Protocol::https;
+  wish.spec->protocol = wish.protocol;
+  wish.spec->attributes.tls = std::move(tls);
+  wish.spec->rules = std::move(rules);
+  return wish;
+}
+
+model::Rule rule_of(const char* domain, const char* certificate) {
+  model::Rule rule{.key = {domain, "/"}, .targets = {target(1)}};
+  if (certificate) rule.attributes.tls = model::Tls{.certificates = {{.reference = certificate}}};
+  return rule;
+}
+
+// What one step needs, another brings: which of them goes first is the provider's business.
+TEST_F(EngineTest, AStepThatIsRefusedIsTriedAgainAfterAnotherOne) {
+  start_settled();
+  Wish before = web_wish(30000, {rule_of("a.com", nullptr)},
+                         model::Tls{.certificates = {{.reference = "c-0"}}});
+  want("games/a", before);
+  run_until_applied();
+  Wish by_name = web_wish(30000, {rule_of("a.com", "c-1")}, {});
+  by_name.spec->attributes.by_server_name = true;
+  want("games/a", by_name);
+  run_until_applied();
+  EXPECT_TRUE(provider_.find(kLb, Transport::tcp, 30000)->spec.attributes.by_server_name);
+  want("games/a", before);
+  run_until_applied();
+}
+
+TEST_F(EngineTest, ARuleThatIsRefusedTakesNothingFromTheOthers) {
+  start_settled();
+  Wish wish = web_wish(
+      30000, {rule_of("a.com", "c-1"), rule_of("b.com", nullptr), rule_of("c.com", "c-3")}, {});
+  wish.spec->attributes.by_server_name = true;
+  want("games/a", wish);
+  pass(1min);
+  const auto there = provider_.find(kLb, Transport::tcp, 30000);
+  ASSERT_TRUE(there);
+  EXPECT_EQ(model::leads_of(there->spec).size(), 2u);
+  EXPECT_FALSE(cluster_.objects["games/a"].applied);
+  ASSERT_FALSE(cluster_.outcomes.empty());
+  EXPECT_EQ(cluster_.outcomes.back().result.error().code, Code::invalid);
+  const auto calls = provider_.calls();
+  pass(5min);
+  EXPECT_EQ(provider_.calls(), calls) << "the same wish will never succeed";
+}
+
+// However many of its steps it concerns, an answer is one attempt.
+TEST_F(EngineTest, AFailedCallIsOneAttemptOfItsWish) {
+  start_settled();
+  script_error(Call::create_rules, Code::unavailable);
+  const Boxed<model::Tls> tls = model::Tls{.certificates = {{.reference = "c-0"}}};
+  want("games/a",
+       web_wish(30000,
+                {rule_of("a.com", nullptr), rule_of("b.com", nullptr), rule_of("c.com", nullptr)},
+                tls));
+  run_until_applied();
+  EXPECT_THAT(cluster_.outcomes, SizeIs(1)) << "it was told of a failure that did not last";
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -1,6 +1,6 @@
-// Journal: which steps of one wish a provider has confirmed. A wish does not change, so each step
-// of it is needed once: one that is planned again after it was confirmed was not kept, by the
-// provider or by somebody else. Belongs to an open wish; not thread-safe.
+// Journal: which steps of one wish a provider has confirmed, or refused. A wish does not change, so
+// each step of it is needed once: one that is planned again after it was confirmed was not kept, by
+// the provider or by somebody else. Belongs to an open wish; not thread-safe.
 //
 // Bounded by what the wish is made of: its rules and targets, and the listeners that were in its
 // way.
@@ -24,7 +24,7 @@ class Journal {
   void add(const lb::RuleStep& step);
   void add(const lb::TargetStep& step);
 
-  // Whether this step, or a part of it, was confirmed.
+  // Whether this step, or a part of it, is in it.
   bool has(const lb::Removal& step) const { return removed_.contains(step.id); }
   bool has(const lb::Creation&) const { return created_; }
   bool has(const lb::ListenerStep& step) const;

@@ -25,7 +25,9 @@ struct OpenWish {
   bool touched = false;
   // A call of ours made the listener: nobody before us knew its id.
   bool made_here = false;
-  Journal confirmed{};                 // since the last contradiction
+  Journal confirmed{};  // since the last contradiction
+  // Steps that the provider will never take, as it said since something was last changed for it.
+  Journal refused{};
   int contradictions = 0;              // how often a confirmed step was needed again
   int attempts = 0;                    // failures in a row
   Instant judged_at = Instant::min();  // when its port was last found to be another's

@@ -24,7 +24,7 @@ struct Round {
     targets
   };
   Kind kind = Kind::none;
-  lb::Batches calls{};  // of that kind
+  lb::Batches calls{};  // those of that kind count
 };
 
 class Rounds {

@@ -93,6 +93,7 @@ class Planner {
     for (const KnownListener* listener : named_by(wish, known_)) {
       const bool is_free = !kept_.contains(listener->id) && !removed_.contains(listener->id);
       if (!is_free || !is_at(*listener, *wish.spec) || !is_ours(wish, *listener)) continue;
+      // Whoever else wants it keeps it where it is: this one is its own.
       if (!can_become(*listener, *wish.spec)) {
         if (has_right(wish, *listener)) remove(index, *listener);
         continue;
@@ -262,8 +263,10 @@ class Planner {
     return has_right(wish, listener) ? Verdict::change : Verdict::held;
   }
 
+  // Of its own listener all of it, also a transport that it wishes no more.
   static bool has_right(const Desired& wish, const KnownListener& listener) {
-    return wish.own.contains(listener.spec.ports) &&
+    if (!wish.own.contains(listener.spec.ports)) return false;
+    return listener.spec.name == wish.name ||
            std::ranges::all_of(model::transports_of(listener.spec.protocol),
                                [&](Transport one) { return model::takes(wish.protocol, one); });
   }

@@ -321,6 +321,19 @@ TEST(Plan, AnotherProtocolOnThePortIsANewListener) {
   EXPECT_TRUE(out.creations[0].later);
 }
 
+// It gives up a transport, and is not in its own way; when it goes, all of it goes.
+TEST(Plan, AListenerOfFewerTransportsTakesThePlaceOfItsOwn) {
+  const Inventory known = inventory({there("l1", listener("berth-g", 443, {}, Protocol::tcp_udp))});
+  for (const Protocol protocol : {Protocol::tcp, Protocol::udp}) {
+    const ListenerSpec spec = listener("berth-g", 443, {}, protocol);
+    const Plan out = plan_one(wish(spec, kFirst, {443, 443}), known);
+    EXPECT_THAT(out.removals, SizeIs(1)) << model::to_string(protocol);
+    EXPECT_THAT(out.creations, SizeIs(1)) << model::to_string(protocol);
+  }
+  EXPECT_THAT(plan_one(farewell("berth-g", kFirst, {443, 443}), known).removals, SizeIs(1));
+  EXPECT_THAT(plan_one(farewell("berth-other", kFirst, {443, 443}), known).removals, IsEmpty());
+}
+
 TEST(Plan, WhatCannotBeChangedIsMadeAnew) {
   PlanRules rules = kRules;
   rules.can_change = [](const auto&, const auto&) { return false; };

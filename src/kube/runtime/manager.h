@@ -20,7 +20,8 @@
 namespace berth::kube {
 
 struct ManagerOptions {
-  // How often caches that do not fill are spoken of.
+  // How often caches that do not fill are spoken of; and how long a quorum list may take before it
+  // is looked whether its kind is served. That grows.
   Duration sync_report = std::chrono::minutes{1};
   Duration drain = std::chrono::seconds{30};
 };
