@@ -194,7 +194,9 @@ class Inspection {
                       grant.owner_name);
       }
     }
-    if (granted != items_) return fail(Code::internal, "an item has no grant");
+    for (const Item& item : items_)
+      if (!granted.contains(item))
+        return fail(Code::internal, "item {} of pool {} has no grant", item.second, item.first);
     return {};
   }
 
