@@ -6,7 +6,6 @@
 namespace berth::lb {
 namespace {
 
-using model::ListenerAttributes;
 using model::ListenerId;
 using model::ListenerSpec;
 using model::LoadBalancerRef;
