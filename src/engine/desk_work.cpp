@@ -28,6 +28,16 @@ bool must_be_read_back(const OpenWish& wish) {
   return wish.touched && !(wish.made_here && leads_nowhere);
 }
 
+// What is called first makes it possible.
+template <class Step>
+bool comes_later(const Step& step) {
+  if constexpr (requires { step.later; }) {
+    return step.later;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace
 
 lb::Desired desired(const Wish& wish) {
@@ -97,18 +107,10 @@ void Desk::conclude(Window& window, const lb::Plan& plan) {
 // Which wishes have a step in the plan that the provider has confirmed already.
 std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan) {
   std::vector<bool> out(window.size(), false);
-  const auto look_at = [&](const auto& steps) {
-    for (const auto& step : steps) {
+  lb::for_each_kind(plan, [&](const auto& steps) {
+    for (const auto& step : steps)
       if (window[step.wish]->confirmed.has(step)) out[step.wish] = true;
-    }
-  };
-  look_at(plan.removals);
-  look_at(plan.creations);
-  look_at(plan.listeners);
-  look_at(plan.rule_removals);
-  look_at(plan.rule_creations);
-  look_at(plan.rules);
-  look_at(plan.targets);
+  });
   return out;
 }
 
@@ -158,16 +160,9 @@ void Desk::contradicted(OpenWish*& wish) {
 }
 
 Round Desk::choose(lb::Plan plan, const Window& window) {
-  const auto put_off = [&](const auto& step) { return !window[step.wish]; };
-  // What comes later becomes possible by what is called first.
-  const auto put_off_or_later = [&](const auto& step) { return put_off(step) || step.later; };
-  std::erase_if(plan.removals, put_off);
-  std::erase_if(plan.creations, put_off_or_later);
-  std::erase_if(plan.listeners, put_off);
-  std::erase_if(plan.rule_removals, put_off);
-  std::erase_if(plan.rule_creations, put_off_or_later);
-  std::erase_if(plan.rules, put_off);
-  std::erase_if(plan.targets, put_off_or_later);
+  lb::for_each_kind(plan, [&](auto& steps) {
+    std::erase_if(steps, [&](const auto& step) { return !window[step.wish] || comes_later(step); });
+  });
   leave_out_refused(plan, window);
   put_off_creations(plan, window);
   const bool pressing = std::any_of(
@@ -180,20 +175,13 @@ Round Desk::choose(lb::Plan plan, const Window& window) {
 void Desk::leave_out_refused(lb::Plan& plan, const Window& window) {
   std::set<std::size_t> refused;
   std::set<std::size_t> left;
-  const auto look_at = [&](auto& steps) {
+  lb::for_each_kind(plan, [&](auto& steps) {
     std::erase_if(steps, [&](const auto& step) {
       const bool is_refused = window[step.wish]->refused.has(step);
       (is_refused ? refused : left).insert(step.wish);
       return is_refused;
     });
-  };
-  look_at(plan.removals);
-  look_at(plan.creations);
-  look_at(plan.listeners);
-  look_at(plan.rule_removals);
-  look_at(plan.rule_creations);
-  look_at(plan.rules);
-  look_at(plan.targets);
+  });
   for (const std::size_t wish : refused)
     if (!left.contains(wish)) window[wish]->not_before = kNever;
 }

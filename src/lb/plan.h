@@ -80,6 +80,18 @@ struct TargetStep {
   bool later = false;
 };
 
+// Hands the steps of each kind, of a Plan or of Batches, to the visitor, in the order of a plan.
+template <class Steps, class Visit>
+void for_each_kind(Steps& steps, Visit visit) {
+  visit(steps.removals);
+  visit(steps.creations);
+  visit(steps.listeners);
+  visit(steps.rule_removals);
+  visit(steps.rule_creations);
+  visit(steps.rules);
+  visit(steps.targets);
+}
+
 struct Plan {
   std::vector<Finding> findings{};  // one per wish
   std::vector<Removal> removals{};  // no id twice
@@ -91,8 +103,9 @@ struct Plan {
   std::vector<TargetStep> targets{};
 
   bool empty() const {
-    return removals.empty() && creations.empty() && listeners.empty() && rule_removals.empty() &&
-           rule_creations.empty() && rules.empty() && targets.empty();
+    bool none = true;
+    for_each_kind(*this, [&](const auto& steps) { none = none && steps.empty(); });
+    return none;
   }
 };
 

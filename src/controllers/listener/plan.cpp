@@ -21,7 +21,7 @@ constexpr std::size_t kMaxClusterId = 32;
 // Of a digest: no two objects of a cluster meet in 64 bits.
 constexpr std::size_t kDigestLength = 16;
 
-std::uint32_t seconds(std::int64_t value) {
+std::uint32_t bounded(std::int64_t value) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000));
 }
 
@@ -37,10 +37,10 @@ std::string first_of(const std::string& text, const char* otherwise) {
 
 model::HealthCheck health_check_of(const api::ListenerHealthCheck& check) {
   return {.enabled = check.enabled,
-          .timeout_seconds = seconds(check.timeout),
-          .interval_seconds = seconds(check.interval_time),
-          .healthy_count = seconds(check.health_num),
-          .unhealthy_count = seconds(check.unhealth_num),
+          .timeout_seconds = bounded(check.timeout),
+          .interval_seconds = bounded(check.interval_time),
+          .healthy_count = bounded(check.health_num),
+          .unhealthy_count = bounded(check.unhealth_num),
           .port = model::port_of(check.health_check_port),
           .http_path = check.http_check_path,
           .http_method = check.http_check_method,
@@ -62,7 +62,7 @@ model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec) 
   const api::ListenerAttribute& attribute = *spec.listener_attribute;
   out.by_server_name = attribute.sni_switch != 0;
   out.keep_alive = attribute.keep_alive_enable != 0;
-  out.max_rate = seconds(attribute.max_rate);
+  out.max_rate = bounded(attribute.max_rate);
   return out;
 }
 
@@ -70,7 +70,7 @@ model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& wr
   model::RuleAttributes out;
   if (!written) return out;
   out.scheduler = scheduler_of(written->lb_policy);
-  out.session_seconds = seconds(written->session_time);
+  out.session_seconds = bounded(written->session_time);
   if (written->health_check) out.health_check = health_check_of(*written->health_check);
   return out;
 }

@@ -32,7 +32,7 @@ claims::PortsProof judge(const kube::Pod& pod, const Told& told, const KeyRing& 
 std::optional<api::PortBindingItem> told_by(const HeldSlot& slot, const BindingView& view) {
   const kube::ObjectKey key = claims::pool_of(*slot.lock);
   const auto pool = view.pool_of ? view.pool_of(key) : nullptr;
-  const auto transport = model::parse_transport(slot.lock->spec.protocol);
+  const auto transport = claims::transport_of(*slot.lock);
   if (!pool || !transport || !is_lock_of_its_port(*slot.lock)) return std::nullopt;
   const auto item = std::ranges::find(pool->status.pool_items, claims::item_of(*slot.lock),
                                       &api::PortPoolItemStatus::item_name);

@@ -227,8 +227,10 @@ void serve_definitions(Core& core) {
   }
   const Storage::Objects definitions = core.storage.all(kCustomResourceDefinitions);
   for (const auto& [name, crd] : definitions) {
-    core.kinds.put(kind_of_crd(*crd));
-    finish_definition(core, kind_of_crd(*crd).resource());
+    Kind kind = kind_of_crd(*crd);
+    const GroupResource resource = kind.resource();
+    core.kinds.put(std::move(kind));
+    finish_definition(core, resource);
   }
 }
 
