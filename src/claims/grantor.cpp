@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <map>
 
 #include "api/decode.h"
 #include "api/walkers.h"
@@ -35,6 +36,14 @@ ledger::Grant from_api(const api::Grant& grant) {
           .owner = {grant.owner_kind, grant.owner_namespace, grant.owner_name, grant.owner_uid},
           .item = grant.item,
           .since = parse_rfc3339(grant.since).value_or(WallTime{})};
+}
+
+// The object was never there, or somebody deleted it: what Listeners hold is granted first.
+std::vector<ledger::Grant> first_grants(const std::vector<ledger::Holding>& held,
+                                        const ledger::Grant& wanted) {
+  std::vector<ledger::Grant> rebuilt = ledger::rebuilt(held, wanted.since);
+  Result<std::vector<ledger::Grant>> grants = ledger::with_grant(rebuilt, wanted, held);
+  return grants ? std::move(*grants) : std::move(rebuilt);  // the next try says why not
 }
 
 Array encode(const std::vector<ledger::Grant>& grants) {
@@ -81,7 +90,7 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
     const auto object = balancers_.get({"", name});
     Result<> written;
     if (!object) {
-      written = create(context, lb, wanted);
+      written = create(context, lb, first_grants(holdings(name, {}), wanted));
     } else {
       const std::vector<ledger::Grant> grants = grants_of(*object);
       const std::vector<ledger::Holding> held = holdings(name, grants);
@@ -103,6 +112,39 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
   }
   return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
                   .about(model::to_string(lb)));
+}
+
+Result<> Grantor::restore(const Context& context, const std::vector<ListenerPtr>& listeners) {
+  std::map<std::string, std::vector<ledger::Grant>, std::less<>> grants;  // by load balancer
+  std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> lost;
+  for (const ListenerPtr& listener : listeners) {
+    const auto lb =
+        model::parse_canonical(kube::get(listener->meta.annotations, kBalancerAnnotation));
+    if (!lb) continue;
+    const auto [known, is_new] = grants.try_emplace(model::object_name(*lb));
+    if (is_new) {
+      if (const auto object = balancers_.get({"", known->first}))
+        known->second = grants_of(*object);
+    }
+    for (ledger::Holding& holding : holdings_of(*listener))
+      if (!ledger::is_granted(known->second, holding) && sealer_.judge(*listener) == Trust::ours)
+        lost[*lb].push_back(std::move(holding));
+  }
+  for (const auto& [lb, own] : lost)
+    if (Result<> restored = restore(context, lb, own); !restored) return restored;
+  return {};
+}
+
+Result<> Grantor::restore(const Context& context, const model::LoadBalancerRef& lb,
+                          const std::vector<ledger::Holding>& own) {
+  const std::string name = model::object_name(lb);
+  const auto object = balancers_.get({"", name});
+  const auto grants = object ? grants_of(*object) : std::vector<ledger::Grant>{};
+  const std::vector<ledger::Holding> held = holdings(name, grants);
+  const WallTime now = context.tasks.wall_time();
+  if (!object) return create(context, lb, ledger::rebuilt(held, now));
+  const std::vector<ledger::Grant> next = ledger::with_holdings(grants, own, held, now);
+  return next == grants ? Result<>{} : swap(context, *object, next);
 }
 
 Result<> Grantor::take_back(const Context& context, const model::LoadBalancerRef& lb,
@@ -143,19 +185,14 @@ Result<> Grantor::release(const Context& context, std::string_view owner_uid,
   return {};
 }
 
-// It was never there, or somebody deleted it: what Listeners hold is granted first.
 Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& lb,
-                         const ledger::Grant& wanted) {
-  const std::vector<ledger::Holding> held = holdings(model::object_name(lb), {});
-  Result<std::vector<ledger::Grant>> grants =
-      ledger::with_grant(ledger::rebuilt(held, wanted.since), wanted, held);
-  if (!grants) grants = ledger::rebuilt(held, wanted.since);  // the next try says why not
+                         const std::vector<ledger::Grant>& grants) {
   const kube::ResourceType& type = api::load_balancer_kind().type;
   api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
                              .account = lb.account,
                              .region = lb.region,
                              .load_balancer_id = lb.id};
-  for (const ledger::Grant& grant : *grants) spec.grants.push_back(to_api(grant));
+  for (const ledger::Grant& grant : grants) spec.grants.push_back(to_api(grant));
   Result<Value> made = client_.create(context, type,
                                       Object{{"apiVersion", type.api_version()},
                                              {"kind", type.kind},

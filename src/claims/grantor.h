@@ -38,6 +38,9 @@ class Grantor {
   // `conflict`: somebody else owns some of the ports; the error names them and the load balancer.
   Result<> grant(const Context& context, const model::LoadBalancerRef& lb,
                  const ledger::Grant& wanted);
+  // What these Listeners stand on and somebody took away, if we made them and nobody else has it by
+  // now: the edit of a grant costs no room its port.
+  Result<> restore(const Context& context, const std::vector<ListenerPtr>& listeners);
   // Undoes `grant`: what the item had there before comes back.
   Result<> take_back(const Context& context, const model::LoadBalancerRef& lb,
                      const ledger::Grant& given, const std::vector<ledger::Grant>& before);
@@ -48,8 +51,10 @@ class Grantor {
  private:
   std::vector<ledger::Holding> holdings(std::string_view balancer,
                                         const std::vector<ledger::Grant>& grants) const;
+  Result<> restore(const Context& context, const model::LoadBalancerRef& lb,
+                   const std::vector<ledger::Holding>& own);
   Result<> create(const Context& context, const model::LoadBalancerRef& lb,
-                  const ledger::Grant& wanted);
+                  const std::vector<ledger::Grant>& grants);
   // `precondition`: somebody wrote in between.
   Result<> swap(const Context& context, const api::LoadBalancer& object,
                 const std::vector<ledger::Grant>& grants);

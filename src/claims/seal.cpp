@@ -66,29 +66,6 @@ Trust trust_in(crypto::SealVerdict verdict, const api::Listener& listener,
   return Trust::forged;
 }
 
-// One for each transport.
-std::vector<ledger::Holding> holdings_of(const api::Listener& listener) {
-  std::vector<ledger::Holding> out;
-  const kube::OwnerReference* const owner = listener.meta.controller();
-  if (!owner) return out;
-  for (const model::Transport transport : transports_of(listener))
-    out.push_back({.protocol = transport,
-                   .ports = api::ports_of(listener.spec),
-                   .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
-                             owner->name, owner->uid},
-                   .item = std::string(item_of(listener)),
-                   .holder = "Listener " + listener.meta.key().to_string()});
-  return out;
-}
-
-bool is_in_own_grant(const ledger::Holding& holding, const std::vector<ledger::Grant>& grants) {
-  return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
-    return grant.owner.uid == holding.owner.uid && grant.owner.ns == holding.owner.ns &&
-           grant.item == holding.item && grant.protocol == holding.protocol &&
-           grant.ports.contains(holding.ports);
-  });
-}
-
 }  // namespace
 
 std::string_view to_string(Trust trust) {
@@ -141,6 +118,20 @@ bool Sealer::is_current(const api::Listener& listener) const {
   return ring && ring->is_current(seal_of(listener)) && judge(listener) == Trust::ours;
 }
 
+std::vector<ledger::Holding> holdings_of(const api::Listener& listener) {
+  std::vector<ledger::Holding> out;
+  const kube::OwnerReference* const owner = listener.meta.controller();
+  if (!owner) return out;
+  for (const model::Transport transport : transports_of(listener))
+    out.push_back({.protocol = transport,
+                   .ports = api::ports_of(listener.spec),
+                   .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
+                             owner->name, owner->uid},
+                   .item = std::string(item_of(listener)),
+                   .holder = "Listener " + listener.meta.key().to_string()});
+  return out;
+}
+
 std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
                                          const Sealer& sealer,
                                          const std::vector<ledger::Grant>& grants,
@@ -160,7 +151,7 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
     const Trust trust = sealer.judge(*listener);
     if (trust == Trust::forged) continue;
     for (ledger::Holding& holding : holdings_of(*listener))
-      if (trust != Trust::unsealed || is_in_own_grant(holding, grants))
+      if (trust != Trust::unsealed || ledger::is_granted(grants, holding))
         out.push_back(std::move(holding));
   }
   return out;

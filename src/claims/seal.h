@@ -81,6 +81,8 @@ class Sealer {
   const RingOf ring_of_;
 };
 
+// What a Listener holds if it is ours: one for each transport.
+std::vector<ledger::Holding> holdings_of(const api::Listener& listener);
 // What Listeners hold on the load balancer of this object, whatever its grants say; the oldest
 // first. Those count that we made, those that cannot be judged, and those without a seal that lie
 // in a grant of their owner: they get theirs. Those of one owner can be left out: a pool that looks

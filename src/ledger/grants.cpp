@@ -146,6 +146,21 @@ std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now) {
   return out;
 }
 
+std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Holding> own,
+                                 std::span<const Holding> all, WallTime now) {
+  std::vector<Holding> lost;
+  for (const Holding& holding : own) {
+    const Grant wanted{holding.protocol, holding.ports, holding.owner, holding.item, now};
+    const bool is_anothers =
+        std::ranges::any_of(grants, [&](const Grant& grant) { return collides(grant, wanted); });
+    if (!is_granted(grants, holding) && !is_anothers && check_unheld(all, wanted))
+      lost.push_back(holding);
+  }
+  std::ranges::move(rebuilt(lost, now), std::back_inserter(grants));
+  sort(grants);
+  return grants;
+}
+
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted) {
   std::vector<Grant> out;
   std::ranges::copy_if(grants, std::back_inserter(out),
@@ -156,6 +171,13 @@ std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted
 bool has_grant(std::span<const Grant> grants, const Grant& wanted) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
     return is_same_place(grant, wanted) && grant.ports.contains(wanted.ports);
+  });
+}
+
+bool is_granted(std::span<const Grant> grants, const Holding& holding) {
+  return std::ranges::any_of(grants, [&](const Grant& grant) {
+    return is_of(holding, grant) && grant.owner.ns == holding.owner.ns &&
+           grant.ports.contains(holding.ports);
   });
 }
 

@@ -65,10 +65,16 @@ std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,
 // runs of ports that it holds. Where two owners hold the same port, the one that comes first in
 // `holdings` has it.
 std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now);
+// The grants, and again those that `own` holdings stand on and somebody took away. What another has
+// or holds by now (`all`) stays his.
+std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Holding> own,
+                                 std::span<const Holding> all, WallTime now);
 // `conflict`: another owner's listener takes one of the ports, whatever is granted.
 Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted);
 // Inside a grant of the same item of the same owner.
 bool has_grant(std::span<const Grant> grants, const Grant& wanted);
+// Inside a grant of the same item of its owner.
+bool is_granted(std::span<const Grant> grants, const Holding& holding);
 // What the same item of the owner has for that protocol: one range, or several after a rebuild.
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of this owner, whichever item has it.

@@ -130,5 +130,28 @@ TEST(Grants, LostGrantsAreRebuiltFromWhatIsHeld) {
   EXPECT_EQ(whole.size(), 1u);
 }
 
+// Somebody edited the grants: who still stands on his ports gets them back, and nothing of others.
+TEST(Grants, WhatIsStoodOnComesBack) {
+  const WallTime now{std::chrono::seconds{7}};
+  const auto holding = [](const Grant& of, model::Port first, model::Port last) {
+    return Holding{of.protocol, {first, last}, of.owner, of.item, "Listener games/x"};
+  };
+  const Grant a = grant("a", 30000, 30009);
+  const Grant left = grant("a", 30020, 30029, Transport::tcp, "left");
+  const Grant b = grant("b", 30030, 30039);
+  const std::vector<Holding> own{holding(a, 30001, 30001), holding(left, 30021, 30021),
+                                 holding(left, 30022, 30022), holding(left, 30030, 30030),
+                                 holding(left, 30050, 30050)};
+  const std::vector<Holding> all{holding(b, 30050, 30050)};
+  const auto grants = with_holdings({a, b}, own, all, now);
+  ASSERT_EQ(grants.size(), 3u) << "what another has, or holds, stays his";
+  EXPECT_EQ(grants[0], a);
+  EXPECT_EQ(grants[1].ports, (model::PortRange{30021, 30022}));
+  EXPECT_EQ(grants[1].item, "left");
+  EXPECT_EQ(grants[1].since, now);
+  EXPECT_EQ(grants[2], b);
+  EXPECT_EQ(with_holdings(grants, own, all, now), grants);
+}
+
 }  // namespace
 }  // namespace berth::ledger

@@ -368,26 +368,34 @@ TEST_F(HandsTest, AClaimOnAPeerIsNone) {
   expect_order();
 }
 
-// Rooms come while the item goes; it comes back with other ports, and another pool takes the old.
-TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
-  Hand mallory = tenant();
-  ASSERT_TRUE(
-      mallory.ask("POST", path_in(kLobby, "portpools"),
-                  pool(kLobby, "more", {item("a", 33000, 33002), item("b", 33010, 33018)})));
-  run_for(seconds{20});
-  // At the same moment.
-  std::vector<std::shared_ptr<const bool>> tasks;
-  for (int i = 0; i < 8; ++i) {
-    tasks.push_back(house_.house().cluster().play("guest", [this, i](std::stop_token) {
-      (void)tenant().ask("POST", path_in(kLobby, "pods"),
-                         asking(kLobby, fmt::format("guest-{}", i), "more/b TCP 8000"));
+class ItemThatGoesTest : public OperatorTest {
+ protected:
+  // Eight rooms ask for item b of a pool at the moment in which its owner takes it out.
+  void rooms_come_while_it_goes() {
+    ASSERT_TRUE(
+        tenant().ask("POST", path_in(kLobby, "portpools"),
+                     pool(kLobby, "more", {item("a", 33000, 33002), item("b", 33010, 33018)})));
+    run_for(seconds{20});
+    std::vector<std::shared_ptr<const bool>> tasks;
+    for (int i = 0; i < 8; ++i) {
+      tasks.push_back(house_.house().cluster().play("guest", [this, i](std::stop_token) {
+        (void)tenant().ask("POST", path_in(kLobby, "pods"),
+                           asking(kLobby, guest(i), "more/b TCP 8000"));
+      }));
+    }
+    tasks.push_back(house_.house().cluster().play("owner", [this](std::stop_token) {
+      (void)tenant().ask("PATCH", path_in(kLobby, "portpools", "more"),
+                         Object{{"spec", Object{{"poolItems", Array{item("a", 33000, 33002)}}}}});
     }));
+    ASSERT_TRUE(house_.house().run_until([&] { return all_through(tasks); }));
   }
-  tasks.push_back(house_.house().cluster().play("owner", [this](std::stop_token) {
-    (void)tenant().ask("PATCH", path_in(kLobby, "portpools", "more"),
-                       Object{{"spec", Object{{"poolItems", Array{item("a", 33000, 33002)}}}}});
-  }));
-  ASSERT_TRUE(house_.house().run_until([&] { return all_through(tasks); }));
+  static std::string guest(int i) { return fmt::format("guest-{}", i); }
+};
+
+// It comes back with other ports, and another pool takes the old.
+TEST_F(ItemThatGoesTest, LeavesNoPortBehindWhenItComesBackElsewhere) {
+  Hand mallory = tenant();
+  rooms_come_while_it_goes();
   run_for(seconds{5});
   (void)mallory.ask(
       "PATCH", path_in(kLobby, "portpools", "more"),
@@ -401,6 +409,23 @@ TEST_F(HandsTest, AnItemThatComesBackElsewhereLeavesNoPortBehind) {
     (void)mallory.ask("POST", path_in(kLobby, "pods"),
                       asking(kLobby, fmt::format("late-{}", i), "thief.alley TCP 8000"));
   run_for(minutes{3});
+  expect_order();
+}
+
+// Nobody asks for its ports any more, but rooms stand on them.
+TEST_F(ItemThatGoesTest, GetsAGrantBackThatIsEditedAwayUnderARoom) {
+  rooms_come_while_it_goes();
+  run_for(minutes{3});
+  std::vector<std::string> rooms;
+  for (int i = 0; i < 8; ++i)
+    if (is_ready(kLobby, guest(i))) rooms.push_back(guest(i));
+  ASSERT_FALSE(rooms.empty());
+  for (const Value& balancer : all("/apis/berth.dev/v1/loadbalancers")) {
+    ASSERT_TRUE(other().ask("PATCH", "/apis/berth.dev/v1/loadbalancers/" + name_of(balancer),
+                            Object{{"spec", Object{{"grants", Array{}}}}}));
+  }
+  run_for(minutes{3});
+  for (const std::string& room : rooms) EXPECT_TRUE(is_ready(kLobby, room)) << room;
   expect_order();
 }
 

@@ -104,6 +104,13 @@ void PoolController::look_at_all() {
 
 Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKey& key) {
   const auto pool = caches_.pools.get(key);
+  // First, and of all items: one that has left the pool asks for none.
+  Result<> restored =
+      grantor_.restore(context, caches_.listeners.by_index(claims::kPoolIndex, key.to_string()));
+  if (!restored &&
+      (was_overtaken(restored.error()) || restored.error().code == Code::already_exists))
+    return Requeue{.after = kCatchUp};
+  if (!restored) return pass(restored);
   if (Result<> released = release_gone(context, key, pool ? pool->meta.uid : ""); !released)
     return pass(released);
   if (!pool) return Requeue{};
