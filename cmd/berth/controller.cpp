@@ -118,12 +118,8 @@ Result<> run_controller(Flags flags) {
   net::CurlTransport transport;
   flags.config.identity = process_identity();
   flags.config.version = BERTH_VERSION;
-  app::App app(
-      context.tasks, transport, *cluster, flags.config,
-      [&edge](const model::LoadBalancerRef& lb) -> lb::Driver* {
-        return lb.provider == model::Provider::edge ? edge->get() : nullptr;
-      },
-      Random::from_entropy());
+  app::App app(context.tasks, transport, *cluster, flags.config,
+               lb::Drivers{{model::Provider::edge, (*edge)->seams()}}, Random::from_entropy());
   const edge::EdgeMetrics carried(app.registry(), **edge);
   app.on_deposed([&edge, &flags](const Context& last) {
     const std::size_t left = (*edge)->drain(last.within(flags.config.drain));

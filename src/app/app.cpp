@@ -94,7 +94,7 @@ kube::CertificateKeeperOptions keeper_options(const Config& config) {
 
 struct App::Parts {
   Parts(Tasks& t, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-        Config c, engine::Engine::DriverOf driver_of, Random random)
+        Config c, lb::Drivers drivers, Random random)
       : tasks(t),
         config(std::move(c)),
         fenced(transport, [this] { return may_write(); }),
@@ -142,7 +142,7 @@ struct App::Parts {
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(
             listeners.store(), config.load_balancers,
-            [driver_of](const model::LoadBalancerRef& lb) { return driver_of(lb) != nullptr; }),
+            [drivers](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry, &paths),
         keeper(client, keeper_options(config)),
@@ -176,11 +176,11 @@ struct App::Parts {
                  }},
             &registry),
         engine(
-            tasks, driver_of, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
+            tasks, drivers, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = naming().prefix(), .registry = &registry}),
         balancer_controller(tasks, leader_client, balancers.store(), listeners.store(),
-                            config.load_balancers, driver_of, engine, &registry),
+                            config.load_balancers, drivers, engine, &registry),
         pool_controller(tasks, leader_client, caches(), leader_claimer, grantor, sealer, courtesy,
                         resolver, events, config.load_balancers, &registry),
         binding_controller(
@@ -199,9 +199,10 @@ struct App::Parts {
                      {.version = config.version,
                       .cloud = std::string(model::to_string(config.load_balancers.provider)),
                       .health =
-                          [driver_of](const model::LoadBalancerRef& lb) {
-                            const lb::Driver* const driver = driver_of(lb);
-                            return driver ? driver->health(lb) : std::vector<lb::TargetHealth>{};
+                          [drivers](const model::LoadBalancerRef& lb) {
+                            const lb::Driver* const driver = drivers.of(lb);
+                            return driver && driver->health ? driver->health->last(lb)
+                                                            : std::vector<lb::TargetHealth>{};
                           },
                       .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
@@ -416,10 +417,10 @@ struct App::Parts {
 };
 
 App::App(Tasks& tasks, net::Transport& transport,
-         std::shared_ptr<const kube::ClusterConfig> cluster, Config config,
-         engine::Engine::DriverOf driver_of, Random random)
+         std::shared_ptr<const kube::ClusterConfig> cluster, Config config, lb::Drivers drivers,
+         Random random)
     : parts_(std::make_unique<Parts>(tasks, transport, std::move(cluster), std::move(config),
-                                     std::move(driver_of), random)) {
+                                     std::move(drivers), random)) {
   parts_->keeper.on_change([this](const kube::WebhookCertificate& certificate) {
     if (parts_->on_certificate) parts_->on_certificate(certificate);
     parts_->installer.refresh();

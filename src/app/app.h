@@ -24,7 +24,7 @@ namespace berth::app {
 class App {
  public:
   App(Tasks& tasks, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-      Config config, engine::Engine::DriverOf driver_of, Random random);
+      Config config, lb::Drivers drivers, Random random);
   ~App();
 
   // What must be there before anything runs: the webhook's certificate, our keys and our CRDs.

@@ -9,7 +9,7 @@ namespace {
 
 class EdgeSubject final : public lb::Subject {
  public:
-  lb::Driver& driver() override { return *edge_.driver; }
+  lb::Driver driver() override { return edge_.driver->seams(); }
   Context context() override { return edge_.context; }
   model::LoadBalancerRef first() override { return edge_.lb; }
   model::LoadBalancerRef second() override { return {.id = edge_.lb.id + "-second"}; }

@@ -1,4 +1,5 @@
 #include "edge/driver.h"
+#include "lb/questions.h"
 
 #include <algorithm>
 #include <numeric>
@@ -126,9 +127,29 @@ Result<std::vector<SocketAddress>> EdgeDriver::vips_of(const model::LoadBalancer
   return vips;
 }
 
-Result<model::LoadBalancerInfo> EdgeDriver::describe(const Context& context,
-                                                     const model::LoadBalancerRef& lb) {
+std::vector<Result<model::LoadBalancerInfo>> EdgeDriver::describe(
+    const Context& context, const model::CredentialId&,
+    std::span<const model::LoadBalancerRef> lbs) {
+  if (context.expired())
+    return all_failed<model::LoadBalancerInfo>(lbs.size(), context.end_error());
+  std::vector<Result<model::LoadBalancerInfo>> outcomes;
+  for (const model::LoadBalancerRef& lb : lbs) outcomes.push_back(describe_one(lb));
+  return outcomes;
+}
+
+Result<std::vector<lb::FoundLoadBalancer>> EdgeDriver::search(const Context& context,
+                                                              const model::CredentialId&,
+                                                              const lb::DirectoryQuery& query) {
   if (context.expired()) return fail(context.end_error());
+  std::vector<lb::FoundLoadBalancer> found;
+  if (query.name.empty() || !query.tags.empty()) return found;
+  const model::LoadBalancerRef lb{.id = query.name};
+  if (Result<model::LoadBalancerInfo> info = describe_one(lb))
+    found.push_back({.ref = lb, .info = std::move(*info)});
+  return found;
+}
+
+Result<model::LoadBalancerInfo> EdgeDriver::describe_one(const model::LoadBalancerRef& lb) const {
   Result<std::vector<SocketAddress>> vips = vips_of(lb);
   if (!vips) return pass(vips);
   model::LoadBalancerInfo info{.name = lb.id,
@@ -141,25 +162,32 @@ Result<model::LoadBalancerInfo> EdgeDriver::describe(const Context& context,
 }
 
 Result<std::vector<lb::ObservedListener>> EdgeDriver::list(const Context& context,
-                                                           const model::LoadBalancerRef& lb) {
+                                                           const lb::Place& place) {
   if (context.expired()) return fail(context.end_error());
-  if (Result<std::vector<SocketAddress>> vips = vips_of(lb); !vips) return pass(vips);
+  if (Result<std::vector<SocketAddress>> vips = vips_of(place.lb); !vips) return pass(vips);
   std::vector<lb::ObservedListener> out;
   const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.of(lb))
+  for (const ListenerRecord* record : table_.of(place.lb))
     out.push_back({record->id, listener_of(record->spec)});
   return out;
 }
 
+Result<std::vector<lb::ObservedListener>> EdgeDriver::look_up(
+    const Context& context, const lb::Place& place, std::span<const lb::Question> questions) {
+  Result<std::vector<lb::ObservedListener>> all = list(context, place);
+  if (!all) return all;
+  return lb::answers_among(std::move(*all), questions);
+}
+
 std::vector<Result<model::ListenerId>> EdgeDriver::create(
-    const Context& context, const model::LoadBalancerRef& lb,
-    std::span<const model::ListenerSpec> wanted) {
+    const Context& context, const lb::Place& place, std::span<const model::ListenerSpec> wanted) {
   if (context.expired()) return all_failed<model::ListenerId>(wanted.size(), context.end_error());
-  const Result<std::vector<SocketAddress>> vips = vips_of(lb);
+  const Result<std::vector<SocketAddress>> vips = vips_of(place.lb);
   if (!vips) return all_failed<model::ListenerId>(wanted.size(), vips.error());
   std::vector<Result<model::ListenerId>> outcomes;
   const MutexLock lock(mu_);
-  for (const model::ListenerSpec& spec : wanted) outcomes.push_back(create_one(lb, *vips, spec));
+  for (const model::ListenerSpec& spec : wanted)
+    outcomes.push_back(create_one(place.lb, *vips, spec));
   return outcomes;
 }
 
@@ -189,13 +217,13 @@ Result<model::ListenerId> EdgeDriver::create_one(const model::LoadBalancerRef& l
   return id;
 }
 
-std::vector<Result<>> EdgeDriver::remove(const Context& context, const model::LoadBalancerRef& lb,
+std::vector<Result<>> EdgeDriver::remove(const Context& context, const lb::Place& place,
                                          std::span<const model::ListenerId> ids) {
   if (context.expired()) return all_failed<void>(ids.size(), context.end_error());
   {
     const MutexLock lock(mu_);
     for (const model::ListenerId& id : ids)
-      if (ListenerRecord* const record = table_.find(lb, id)) remove_one(*record);
+      if (ListenerRecord* const record = table_.find(place.lb, id)) remove_one(*record);
   }
   settle(context);
   return std::vector<Result<>>(ids.size());
@@ -208,8 +236,7 @@ void EdgeDriver::remove_one(ListenerRecord& record) {
   table_.remove(record);
 }
 
-std::vector<Result<>> EdgeDriver::change_targets(const Context& context,
-                                                 const model::LoadBalancerRef& lb,
+std::vector<Result<>> EdgeDriver::change_targets(const Context& context, const lb::Place& place,
                                                  std::span<const lb::TargetChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes(changes.size());
@@ -220,7 +247,7 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context,
     {
       const MutexLock lock(mu_);
       for (const std::size_t i : left) {
-        outcomes[i] = change_one(lb, changes[i]);
+        outcomes[i] = change_one(place.lb, changes[i]);
         if (outcomes[i] || outcomes[i].error().code != Code::conflict) continue;
         // A socket that a call of ours is about to close frees its port in a moment.
         if (closes_done_ < closes_asked_) again.push_back(i);
@@ -326,36 +353,35 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
   return sockets;
 }
 
-std::vector<Result<>> EdgeDriver::change(const Context& context, const model::LoadBalancerRef& lb,
+std::vector<Result<>> EdgeDriver::change(const Context& context, const lb::Place& place,
                                          std::span<const lb::ListenerChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes;
   const MutexLock lock(mu_);
   for (const lb::ListenerChange& change : changes) {
-    ListenerRecord* const record = table_.find(lb, change.listener);
+    ListenerRecord* const record = table_.find(place.lb, change.listener);
     if (record) record->spec.whole = change.attributes;
-    outcomes.push_back(record ? Result<>() : no_such_listener(lb, change.listener));
+    outcomes.push_back(record ? Result<>() : no_such_listener(place.lb, change.listener));
   }
   return outcomes;
 }
 
-std::vector<Result<>> EdgeDriver::create_rules(const Context&, const model::LoadBalancerRef&,
+std::vector<Result<>> EdgeDriver::create_rules(const Context&, const lb::Place&,
                                                std::span<const lb::NewRule> wanted) {
   return all_failed<void>(wanted.size(), no_rules());
 }
 
-std::vector<Result<>> EdgeDriver::remove_rules(const Context&, const model::LoadBalancerRef&,
+std::vector<Result<>> EdgeDriver::remove_rules(const Context&, const lb::Place&,
                                                std::span<const lb::RuleRef> rules) {
   return all_failed<void>(rules.size(), no_rules());
 }
 
-std::vector<Result<>> EdgeDriver::change_rules(const Context& context,
-                                               const model::LoadBalancerRef& lb,
+std::vector<Result<>> EdgeDriver::change_rules(const Context& context, const lb::Place& place,
                                                std::span<const lb::RuleChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes;
   const MutexLock lock(mu_);
-  for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(lb, change));
+  for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(place.lb, change));
   return outcomes;
 }
 

@@ -82,33 +82,43 @@ struct FdUse {
   std::size_t for_listening = 0;  // of the budget
 };
 
-class EdgeDriver final : public lb::Driver {
+class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::HealthFeed {
  public:
   static Result<std::unique_ptr<EdgeDriver>> start(EdgeOptions options = {});
   ~EdgeDriver() override;
 
   const model::Abilities& abilities() const override;
-  Result<model::LoadBalancerInfo> describe(const Context& context,
-                                           const model::LoadBalancerRef& lb) override;
+  std::vector<Result<model::LoadBalancerInfo>> describe(
+      const Context& context, const model::CredentialId& credential,
+      std::span<const model::LoadBalancerRef> lbs) override;
+  // Names are ids here, and nothing has tags.
+  Result<std::vector<lb::FoundLoadBalancer>> search(const Context& context,
+                                                    const model::CredentialId& credential,
+                                                    const lb::DirectoryQuery& query) override;
   Result<std::vector<lb::ObservedListener>> list(const Context& context,
-                                                 const model::LoadBalancerRef& lb) override;
+                                                 const lb::Place& place) override;
+  Result<std::vector<lb::ObservedListener>> look_up(
+      const Context& context, const lb::Place& place,
+      std::span<const lb::Question> questions) override;
   std::vector<Result<model::ListenerId>> create(
-      const Context& context, const model::LoadBalancerRef& lb,
+      const Context& context, const lb::Place& place,
       std::span<const model::ListenerSpec> wanted) override;
-  std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> remove(const Context& context, const lb::Place& place,
                                std::span<const model::ListenerId> ids) override;
-  std::vector<Result<>> change(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change(const Context& context, const lb::Place& place,
                                std::span<const lb::ListenerChange> changes) override;
-  std::vector<Result<>> create_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> create_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::NewRule> wanted) override;
-  std::vector<Result<>> remove_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> remove_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::RuleRef> rules) override;
-  std::vector<Result<>> change_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::RuleChange> changes) override;
-  std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change_targets(const Context& context, const lb::Place& place,
                                        std::span<const lb::TargetChange> changes) override;
 
-  std::vector<lb::TargetHealth> health(const model::LoadBalancerRef& lb) const override;
+  std::vector<lb::TargetHealth> last(const model::LoadBalancerRef& lb) const override;
+
+  lb::Driver seams() { return {.listeners = this, .directory = this, .health = this}; }
 
   // Where servers of this process and the API server are: nobody is carried there. A target that
   // is there already is left.
@@ -127,6 +137,7 @@ class EdgeDriver final : public lb::Driver {
   EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<DataPlane> plane,
              std::unique_ptr<HealthChecker> health);
 
+  Result<model::LoadBalancerInfo> describe_one(const model::LoadBalancerRef& lb) const;
   Result<std::vector<SocketAddress>> vips_of(const model::LoadBalancerRef& lb) const;
   Result<model::ListenerId> create_one(const model::LoadBalancerRef& lb,
                                        const std::vector<SocketAddress>& vips,

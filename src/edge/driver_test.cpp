@@ -40,11 +40,11 @@ class EdgeDriverTest : public ::testing::Test {
 };
 
 TEST_F(EdgeDriverTest, AnyIdIsALoadBalancerWithAnAddressOfItsOwn) {
-  const auto info = edge_.driver->describe(edge_.context, {.id = "lb-1"}).value();
+  const auto info = lb::describe_one(edge_.context, *edge_.driver, {.id = "lb-1"}).value();
   EXPECT_THAT(info.vips, ElementsAre(loopback_address("lb-1")));
   EXPECT_EQ(info.type, "OPEN");
   EXPECT_EQ(info.listener_quota, kListenerQuota);
-  EXPECT_THAT(edge_.driver->list(edge_.context, {.id = "lb-1"}).value(), IsEmpty());
+  EXPECT_THAT(edge_.driver->list(edge_.context, {{.id = "lb-1"}}).value(), IsEmpty());
 }
 
 TEST_F(EdgeDriverTest, ACreatedListenerIsListedWithItsAttributesAndWithoutTargets) {
@@ -113,12 +113,12 @@ TEST_F(EdgeDriverTest, ABatchMaySucceedInPart) {
 TEST_F(EdgeDriverTest, LoadBalancersThatShareAnAddressShareItsPorts) {
   Edge shared({.addresses = fixed_plan({{"a", {"127.16.9.9"}}, {"b", {"127.16.9.9"}}})});
   const auto spec = spec_of("room", {30'000, 30'000});
-  ASSERT_TRUE(shared.driver->create(shared.context, {.id = "a"}, {&spec, 1}).front());
-  const auto second = shared.driver->create(shared.context, {.id = "b"}, {&spec, 1}).front();
+  ASSERT_TRUE(shared.driver->create(shared.context, {{.id = "a"}}, {&spec, 1}).front());
+  const auto second = shared.driver->create(shared.context, {{.id = "b"}}, {&spec, 1}).front();
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::already_exists);
   EXPECT_THAT(second.error().message, HasSubstr("edge:a"));
-  const auto unknown = shared.driver->create(shared.context, {.id = "c"}, {&spec, 1}).front();
+  const auto unknown = shared.driver->create(shared.context, {{.id = "c"}}, {&spec, 1}).front();
   EXPECT_EQ(unknown.error().code, Code::not_found);
 }
 
@@ -256,7 +256,7 @@ TEST_F(EdgeDriverTest, APortOfAnotherProcessIsSaidToBeTaken) {
 
 TEST_F(EdgeDriverTest, LowPortsAreOpenedAtTheOffsetThatDescribeShows) {
   Edge low({.low_ports = LowPorts{.limit = 30'000, .offset = 10'000}});
-  const auto info = low.driver->describe(low.context, low.lb).value();
+  const auto info = lb::describe_one(low.context, *low.driver, low.lb).value();
   EXPECT_EQ(info.low_port_limit, 30'000u);
   EXPECT_EQ(info.low_port_offset, 10'000u);
   const auto room = low.open_room();
@@ -276,7 +276,7 @@ TEST_F(EdgeDriverTest, TheQuotaOfALoadBalancerIsKept) {
   EXPECT_TRUE(outcomes[1]);
   ASSERT_FALSE(outcomes[2]);
   EXPECT_EQ(outcomes[2].error().code, Code::exhausted);
-  EXPECT_TRUE(small.driver->create(small.context, {.id = "other"}, wanted)[1]);
+  EXPECT_TRUE(small.driver->create(small.context, {{.id = "other"}}, wanted)[1]);
 }
 
 TEST_F(EdgeDriverTest, AListenerWithoutFileDescriptorsIsToldSo) {
@@ -300,8 +300,8 @@ TEST_F(EdgeDriverTest, ACallPastItsDeadlineDoesNothing) {
 
 TEST_F(EdgeDriverTest, TheAddressOfEverythingIsRefused) {
   Edge any({.addresses = fixed_plan({{"any", {"0.0.0.0"}}, {"text", {"here"}}})});
-  EXPECT_EQ(any.driver->describe(any.context, {.id = "any"}).error().code, Code::invalid);
-  EXPECT_EQ(any.driver->describe(any.context, {.id = "text"}).error().code, Code::invalid);
+  EXPECT_EQ(lb::describe_one(any.context, *any.driver, {.id = "any"}).error().code, Code::invalid);
+  EXPECT_EQ(lb::describe_one(any.context, *any.driver, {.id = "text"}).error().code, Code::invalid);
 }
 
 TEST_F(EdgeDriverTest, OneListenerMayBeChangedByMany) {

@@ -28,7 +28,7 @@ FdUse EdgeDriver::files() const {
           .for_listening = budget.for_listening()};
 }
 
-std::vector<lb::TargetHealth> EdgeDriver::health(const model::LoadBalancerRef& lb) const {
+std::vector<lb::TargetHealth> EdgeDriver::last(const model::LoadBalancerRef& lb) const {
   std::vector<lb::TargetHealth> out;
   const MutexLock lock(mu_);
   for (const ListenerRecord* record : table_.of(lb)) {

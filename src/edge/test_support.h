@@ -299,7 +299,7 @@ class Edge {
     change(door.id, std::move(targets)).value();
     return door;
   }
-  std::string vip() { return driver->describe(context, lb)->vips.front(); }
+  std::string vip() { return lb::describe_one(context, *driver, lb)->vips.front(); }
   ListenerSnapshot seen(const model::ListenerId& id) const {
     for (ListenerSnapshot& one : driver->snapshot().listeners)
       if (one.id == id) return std::move(one);

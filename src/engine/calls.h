@@ -9,13 +9,13 @@
 
 #include "base/context.h"
 #include "engine/office.h"
-#include "lb/driver.h"
+#include "lb/listeners.h"
 
 namespace berth::engine {
 
 // Where a call goes.
 struct Line {
-  lb::Driver& driver;
+  lb::Listeners& driver;
   const model::LoadBalancerRef& lb;
   Office& office;
 };

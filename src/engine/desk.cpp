@@ -71,7 +71,8 @@ Instant Desk::serve(const Context& context) {
     if (error_) tell_all(*error_);  // those that came meanwhile
     return std::min(not_before_, next_slow_repair().value_or(kNever));
   }
-  driver_ = office_.driver_of(lb_);
+  const lb::Driver* const driver = office_.drivers.of(lb_);
+  driver_ = driver ? driver->listeners : nullptr;
   if (!driver_) {
     list_failed(error_of(Code::unsupported, "no driver serves load balancer {}", to_string(lb_)));
     return not_before_;

@@ -106,7 +106,7 @@ class Desk {
   Office& office_;
   const model::LoadBalancerRef lb_;
   Tasks* tasks_ = nullptr;  // of the step that runs
-  lb::Driver* driver_ = nullptr;
+  lb::Listeners* driver_ = nullptr;
 
   OpenWishes open_;
   lb::Inventory known_;

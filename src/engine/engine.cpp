@@ -8,10 +8,10 @@ namespace berth::engine {
 
 class Engine::Impl {
  public:
-  Impl(Tasks& tasks, DriverOf driver_of, Catalog catalog, Sink& sink, std::function<bool()> may_act,
-       Random random, EngineOptions options)
+  Impl(Tasks& tasks, lb::Drivers drivers, Catalog catalog, Sink& sink,
+       std::function<bool()> may_act, Random random, EngineOptions options)
       : tasks_(tasks),
-        office_(std::move(driver_of), std::move(catalog), sink, std::move(may_act), random,
+        office_(std::move(drivers), std::move(catalog), sink, std::move(may_act), random,
                 std::move(options)),
         boxes_(tasks) {}
 
@@ -46,9 +46,9 @@ class Engine::Impl {
   }
 };
 
-Engine::Engine(Tasks& tasks, DriverOf driver_of, Catalog catalog, Sink& sink,
+Engine::Engine(Tasks& tasks, lb::Drivers drivers, Catalog catalog, Sink& sink,
                std::function<bool()> may_act, Random random, EngineOptions options)
-    : impl_(std::make_unique<Impl>(tasks, std::move(driver_of), std::move(catalog), sink,
+    : impl_(std::make_unique<Impl>(tasks, std::move(drivers), std::move(catalog), sink,
                                    std::move(may_act), random, std::move(options))) {}
 
 Engine::~Engine() = default;

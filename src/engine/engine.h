@@ -101,9 +101,7 @@ struct EngineOptions {
 
 class Engine {
  public:
-  using DriverOf = std::function<lb::Driver*(const model::LoadBalancerRef& lb)>;
-
-  Engine(Tasks& tasks, DriverOf driver_of, Catalog catalog, Sink& sink,
+  Engine(Tasks& tasks, lb::Drivers drivers, Catalog catalog, Sink& sink,
          std::function<bool()> may_act, Random random, EngineOptions options);
   ~Engine();
 

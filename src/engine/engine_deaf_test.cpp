@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 
 #include "engine/fixture.h"
-#include "lb/forwarding_driver.h"
+#include "lb/forwarding_listeners.h"
 
 namespace berth::engine {
 namespace {
 
 using namespace std::chrono_literals;
 using lb::ObservedListener;
-using model::LoadBalancerRef;
 using sim::lb::Call;
 
 // Which calls are confirmed without being made.
@@ -23,55 +22,55 @@ struct Deafness {
   int calls = 0;
 };
 
-class DeafDriver final : public lb::ForwardingDriver {
+class DeafDriver final : public lb::ForwardingListeners {
  public:
-  DeafDriver(lb::Driver& inner, Deafness& deaf) : ForwardingDriver(inner), deaf_(deaf) {}
+  DeafDriver(lb::Listeners& inner, Deafness& deaf) : ForwardingListeners(inner), deaf_(deaf) {}
 
   Result<std::vector<ObservedListener>> list(const Context& context,
-                                             const LoadBalancerRef& lb) override {
+                                             const lb::Place& place) override {
     ++deaf_.calls;
-    return inner_.list(context, lb);
+    return inner_.list(context, place);
   }
   std::vector<Result<model::ListenerId>> create(
-      const Context& context, const LoadBalancerRef& lb,
+      const Context& context, const lb::Place& place,
       std::span<const model::ListenerSpec> wanted) override {
     ++deaf_.calls;
-    if (!deaf_.create) return inner_.create(context, lb, wanted);
+    if (!deaf_.create) return inner_.create(context, place, wanted);
     take_time(context);
     std::vector<Result<model::ListenerId>> ids;
     for (const model::ListenerSpec& spec : wanted)
       ids.emplace_back(model::ListenerId("none-" + spec.name));
     return ids;
   }
-  std::vector<Result<>> remove(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> remove(const Context& context, const lb::Place& place,
                                std::span<const model::ListenerId> ids) override {
     return yes_or(deaf_.remove, context, ids.size(),
-                  [&] { return inner_.remove(context, lb, ids); });
+                  [&] { return inner_.remove(context, place, ids); });
   }
-  std::vector<Result<>> change(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> change(const Context& context, const lb::Place& place,
                                std::span<const lb::ListenerChange> changes) override {
     return yes_or(deaf_.attributes, context, changes.size(),
-                  [&] { return inner_.change(context, lb, changes); });
+                  [&] { return inner_.change(context, place, changes); });
   }
-  std::vector<Result<>> create_rules(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> create_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::NewRule> wanted) override {
     return yes_or(deaf_.create, context, wanted.size(),
-                  [&] { return inner_.create_rules(context, lb, wanted); });
+                  [&] { return inner_.create_rules(context, place, wanted); });
   }
-  std::vector<Result<>> remove_rules(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> remove_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::RuleRef> rules) override {
     return yes_or(deaf_.remove, context, rules.size(),
-                  [&] { return inner_.remove_rules(context, lb, rules); });
+                  [&] { return inner_.remove_rules(context, place, rules); });
   }
-  std::vector<Result<>> change_rules(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> change_rules(const Context& context, const lb::Place& place,
                                      std::span<const lb::RuleChange> changes) override {
     return yes_or(deaf_.attributes, context, changes.size(),
-                  [&] { return inner_.change_rules(context, lb, changes); });
+                  [&] { return inner_.change_rules(context, place, changes); });
   }
-  std::vector<Result<>> change_targets(const Context& context, const LoadBalancerRef& lb,
+  std::vector<Result<>> change_targets(const Context& context, const lb::Place& place,
                                        std::span<const lb::TargetChange> changes) override {
     return yes_or(deaf_.targets, context, changes.size(),
-                  [&] { return inner_.change_targets(context, lb, changes); });
+                  [&] { return inner_.change_targets(context, place, changes); });
   }
 
  private:
@@ -94,7 +93,7 @@ class DeafEngineTest : public EngineTest {
  protected:
   void start_deaf(Deafness deaf, EngineOptions options) {
     deaf_ = deaf;
-    around_ = [this](lb::Driver& inner) { return std::make_unique<DeafDriver>(inner, deaf_); };
+    around_ = [this](lb::Listeners& inner) { return std::make_unique<DeafDriver>(inner, deaf_); };
     start(std::move(options));
   }
   // Pauses double from 200 ms: a minute has room for few tries, of at most four calls each.

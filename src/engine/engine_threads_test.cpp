@@ -55,7 +55,7 @@ class EngineThreadsTest : public testing::Test {
 
   void start() {
     engine_ = std::make_unique<Engine>(
-        tasks_, [this](const model::LoadBalancerRef&) { return &driver_; },
+        tasks_, lb::Drivers::always(driver_.seams()),
         [](const model::LoadBalancerRef&) { return Standing{}; }, sink_, [] { return true; },
         Random(1), EngineOptions{.settle = 50ms, .name_prefix = std::string(kPrefix)});
     run_ = tasks_.spawn("run", [this](std::stop_token stop) {

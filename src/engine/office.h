@@ -14,9 +14,9 @@
 namespace berth::engine {
 
 struct Office {
-  Office(Engine::DriverOf drivers, Catalog standing, Sink& hears, std::function<bool()> in_charge,
+  Office(lb::Drivers all, Catalog standing, Sink& hears, std::function<bool()> in_charge,
          Random seeded, EngineOptions chosen)
-      : driver_of(std::move(drivers)),
+      : drivers(std::move(all)),
         catalog(std::move(standing)),
         sink(hears),
         may_act(std::move(in_charge)),
@@ -42,7 +42,7 @@ struct Office {
     return random.jittered(span, 0.1);
   }
 
-  const Engine::DriverOf driver_of;
+  const lb::Drivers drivers;
   const Catalog catalog;
   Sink& sink;
   const std::function<bool()> may_act;

@@ -78,7 +78,7 @@ class Cluster final : public Sink {
 };
 
 // What a test puts between an engine and its driver.
-using Around = std::function<std::unique_ptr<lb::Driver>(lb::Driver&)>;
+using Around = std::function<std::unique_ptr<lb::Listeners>(lb::Listeners&)>;
 
 // One process that runs an engine. What it says when it is dead, nobody hears.
 class EngineProcess final : private Sink {
@@ -91,8 +91,7 @@ class EngineProcess final : private Sink {
         driver_(provider, process),
         around_(around ? around(driver_) : nullptr),
         engine_(
-            process,
-            [this](const model::LoadBalancerRef&) { return around_ ? around_.get() : &driver_; },
+            process, drivers(),
             [&cluster](const model::LoadBalancerRef& lb) { return cluster.standing(lb); }, *this,
             std::move(may_act), Random(seed), std::move(options)),
         task_(process.spawn("run", [&](std::stop_token stop) {
@@ -102,6 +101,11 @@ class EngineProcess final : private Sink {
   Engine& engine() { return engine_; }
 
  private:
+  lb::Drivers drivers() {
+    lb::Driver driver = driver_.seams();
+    if (around_) driver.listeners = around_.get();
+    return lb::Drivers::always(driver);
+  }
   void report(const Outcome& outcome) override {
     if (process_.alive()) cluster_.report(outcome);
   }
@@ -109,7 +113,7 @@ class EngineProcess final : private Sink {
   sim::Process& process_;
   Cluster& cluster_;
   sim::lb::ModelDriver driver_;
-  const std::unique_ptr<lb::Driver> around_;
+  const std::unique_ptr<lb::Listeners> around_;
   Engine engine_;
   std::unique_ptr<Task> task_;
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/strong_id.h"
 #include "model/provider.h"
 
 namespace berth::model {
@@ -24,6 +25,10 @@ struct LoadBalancerRef {
 
   friend auto operator<=>(const LoadBalancerRef&, const LoadBalancerRef&) = default;
 };
+
+// Whose credentials a provider is called with: the namespace that has them, or nobody's in
+// particular, which is the process's own.
+using CredentialId = StrongId<struct CredentialTag>;
 
 // What a reference means that does not say it: bare ids and ids without a region. For texts that
 // users write and nothing else: what was granted names its load balancer in full.

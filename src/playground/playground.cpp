@@ -194,9 +194,8 @@ class Playground::Impl {
   // One life of it. Its servers are found at the same ports in the next.
   Result<> run_controller(const Context& context) {
     // Whatever a load balancer is called, it is one of ours.
-    app::App app(
-        tasks_, transport_, cluster_, config_,
-        [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
+    app::App app(tasks_, transport_, cluster_, config_, lb::Drivers::always(edge_->seams()),
+                 Random::from_entropy());
     const edge::EdgeMetrics carried(app.registry(), *edge_);
     const app::Config config = config_;
     config_.webhook_port = 0;  // another one, should somebody have taken it meanwhile

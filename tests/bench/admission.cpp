@@ -153,7 +153,7 @@ Result<std::vector<double>> admissions_while_creating(House& house) {
 
 Result<std::vector<Line>> admission(Environment& environment) {
   Model model;
-  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.drivers);
   if (!house) return pass(house);
   for (const int ports : kPoolSizes)
     if (Result<> made = (*house)->need_pool(pool_of(ports), ports); !made) return pass(made);

@@ -47,7 +47,7 @@ Result<std::vector<Line>> slow_balancers(Environment&) {
   ThreadTasks tasks;
   DoneSink sink;
   engine::Engine engine(
-      tasks, [&](const model::LoadBalancerRef&) { return &driver; },
+      tasks, lb::Drivers::always(driver.seams()),
       [](const model::LoadBalancerRef&) { return engine::Standing{}; }, sink, [] { return true; },
       Random(1), {.name_prefix = "bench_"});
   const auto running = tasks.spawn(

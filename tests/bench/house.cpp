@@ -32,7 +32,7 @@ Result<net::Response> CountingTransport::call(const Context& context, const net:
   return inner_.call(context, request);
 }
 
-Result<std::unique_ptr<House>> House::open(const std::string& kubeconfig, lb::Driver& driver,
+Result<std::unique_ptr<House>> House::open(const std::string& kubeconfig, lb::Drivers drivers,
                                            std::uint16_t webhook_port) {
   std::unique_ptr<House> house(new House());
   if (Result<> opened = house->session_.open(kubeconfig); !opened) return pass(opened);
@@ -45,9 +45,9 @@ Result<std::unique_ptr<House>> House::open(const std::string& kubeconfig, lb::Dr
   house->config_.quarantine = {};
   house->config_.user.user = "admin";
   house->config_.webhook_port = webhook_port;
-  house->app_ = std::make_unique<app::App>(
-      house->tasks(), *house->counter_, *cluster, house->config_,
-      [&driver](const model::LoadBalancerRef&) { return &driver; }, Random::from_entropy());
+  house->app_ =
+      std::make_unique<app::App>(house->tasks(), *house->counter_, *cluster, house->config_,
+                                 std::move(drivers), Random::from_entropy());
   const Instant begin = house->tasks().now();
   house->main_ = house->tasks().spawn("controller", [raw = house.get()](std::stop_token stop) {
     const Context context{.tasks = raw->tasks(), .stop = std::move(stop)};
@@ -222,10 +222,10 @@ Result<BarePatches> bare_patches(House& house, const std::string& pool, int clie
   return BarePatches{std::move(times), count / took};
 }
 
-Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver) {
+Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Drivers drivers) {
   Result<std::string> kubeconfig = environment.fresh_embedded_server();
   if (!kubeconfig) return pass(kubeconfig);
-  Result<std::unique_ptr<House>> house = House::open(*kubeconfig, driver);
+  Result<std::unique_ptr<House>> house = House::open(*kubeconfig, std::move(drivers));
   if (!house) return house;
   if (Result<> leads = (*house)->wait_until_leading(); !leads) return pass(leads);
   if (Result<> made = (*house)->need_namespace(); !made) return pass(made);

@@ -36,7 +36,7 @@ class House {
  public:
   // Opens when it serves: webhooks are answered from synced caches. The driver outlives it. A house
   // that takes the place of another one answers webhooks at its port, as behind a Service.
-  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig, lb::Driver& driver,
+  static Result<std::unique_ptr<House>> open(const std::string& kubeconfig, lb::Drivers drivers,
                                              std::uint16_t webhook_port = 0);
   ~House();
 
@@ -82,10 +82,11 @@ std::string review_of(const wire::Value& pod);
 struct Model {
   sim::lb::ModelProvider provider{};
   sim::lb::ModelDriver driver{provider};
+  lb::Drivers drivers = lb::Drivers::always(driver.seams());
 };
 
 // On a fresh embedded server, with the namespace, leading.
-Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Driver& driver);
+Result<std::unique_ptr<House>> embedded_house(Environment& environment, lb::Drivers drivers);
 
 double percentile(std::vector<double> values, double p);
 double milliseconds(Duration span);

@@ -100,7 +100,8 @@ Result<std::vector<Line>> ready_one(Environment& environment) {
   Result<std::unique_ptr<edge::EdgeDriver>> edge =
       edge::EdgeDriver::start({.loopback_targets = true});
   if (!edge) return pass(edge);
-  Result<std::unique_ptr<House>> house = embedded_house(environment, **edge);
+  Result<std::unique_ptr<House>> house =
+      embedded_house(environment, lb::Drivers::always((*edge)->seams()));
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_pool("rooms", 100); !made) return pass(made);
   std::vector<double> times;
@@ -145,7 +146,7 @@ Result<Line> ready_many(House& house, const std::string& name, const std::string
 
 Result<std::vector<Line>> ready_thousands(Environment& environment) {
   Model model;
-  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.drivers);
   if (!house) return pass(house);
   std::vector<Line> lines;
   for (const int count : {1000, 10000}) {
@@ -161,7 +162,7 @@ Result<std::vector<Line>> ready_real(Environment& environment) {
   Result<testing::ControlPlane*> cluster = environment.fresh_control_plane();
   if (!cluster) return pass(cluster);
   Model model;
-  Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path(), model.driver);
+  Result<std::unique_ptr<House>> house = House::open((*cluster)->kubeconfig_path(), model.drivers);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
   Result<Line> line = ready_many(**house, "ready-1000-real", "kube-apiserver, model driver", 1000);
@@ -183,7 +184,7 @@ Result<double> writes_of_one(House& house, const std::string& name, const std::s
 
 Result<std::vector<Line>> writes_per_pod(Environment& environment) {
   Model model;
-  Result<std::unique_ptr<House>> house = embedded_house(environment, model.driver);
+  Result<std::unique_ptr<House>> house = embedded_house(environment, model.drivers);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_pool("single", 10); !made) return pass(made);
   if (Result<> made = (*house)->create_pool("double", 10, "", {"lb-a", "lb-b"}); !made)
@@ -231,7 +232,7 @@ struct Restarts {
 
 // One controller after the other, and between them the bare transfer: what else the machine does
 // happens to both.
-Result<Restarts> restarts_on(const std::string& kubeconfig, lb::Driver& driver,
+Result<Restarts> restarts_on(const std::string& kubeconfig, lb::Drivers drivers,
                              std::unique_ptr<House> house) {
   Restarts out;
   for (int i = 0; i < kRestarts; ++i) {
@@ -241,7 +242,7 @@ Result<Restarts> restarts_on(const std::string& kubeconfig, lb::Driver& driver,
     const std::uint16_t webhook_port = house->webhook_port();
     house.reset();
     const double before = resident_megabytes();
-    Result<std::unique_ptr<House>> again = House::open(kubeconfig, driver, webhook_port);
+    Result<std::unique_ptr<House>> again = House::open(kubeconfig, drivers, webhook_port);
     if (!again) return pass(again);
     house = std::move(*again);
     out.serving.push_back(to_seconds(house->took_to_serve()));
@@ -256,12 +257,12 @@ Result<Restarts> restarts_on(const std::string& kubeconfig, lb::Driver& driver,
 Result<std::vector<Line>> restart_on(const std::string& kubeconfig, const std::string& name,
                                      int listeners) {
   Model model;
-  Result<std::unique_ptr<House>> house = House::open(kubeconfig, model.driver);
+  Result<std::unique_ptr<House>> house = House::open(kubeconfig, model.drivers);
   if (!house) return pass(house);
   if (Result<> made = (*house)->need_namespace(); !made) return pass(made);
   if (Result<> made = (*house)->need_pool("many", listeners); !made) return pass(made);
   (*house)->wait_until_quiet();
-  const Result<Restarts> found = restarts_on(kubeconfig, model.driver, std::move(*house));
+  const Result<Restarts> found = restarts_on(kubeconfig, model.drivers, std::move(*house));
   if (!found) return fail(found.error());
   return std::vector<Line>{
       {name,

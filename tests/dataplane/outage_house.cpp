@@ -109,9 +109,8 @@ Result<> OutageHouse::start_controller() {
   config_.lease_duration = std::chrono::milliseconds{1500};
   config_.renew_deadline = std::chrono::milliseconds{1000};
   config_.lease_retry_period = std::chrono::milliseconds{100};
-  app_ = std::make_unique<app::App>(
-      tasks_, transport_, cluster_, config_,
-      [this](const model::LoadBalancerRef&) { return edge_.get(); }, Random::from_entropy());
+  app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_,
+                                    lb::Drivers::always(edge_->seams()), Random::from_entropy());
   app_->on_deposed([this](const Context& last) { (void)edge_->drain(last.within(config_.drain)); });
   main_ = tasks_.spawn("controller", [this](std::stop_token stop) {
     const Result<> ran = app::serve(*app_, config_, {.tasks = tasks_, .stop = stop});

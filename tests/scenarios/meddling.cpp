@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
-#include "lb/forwarding_driver.h"
+#include "lb/forwarding_listeners.h"
 
 namespace berth::scenario {
 namespace {
@@ -179,42 +179,42 @@ class MeddlingNetwork final : public net::Transport {
   const Rewrite rewrite_;
 };
 
-class MeddlingDriver final : public lb::ForwardingDriver {
+class MeddlingListeners final : public lb::ForwardingListeners {
  public:
-  MeddlingDriver(lb::Driver& inner, DriverMeddler meddler)
-      : ForwardingDriver(inner), meddler_(std::move(meddler)) {}
+  MeddlingListeners(lb::Listeners& inner, DriverMeddler meddler)
+      : ForwardingListeners(inner), meddler_(std::move(meddler)) {}
 
   std::vector<Result<model::ListenerId>> create(
-      const Context& context, const model::LoadBalancerRef& lb,
+      const Context& context, const lb::Place& place,
       std::span<const model::ListenerSpec> wanted) override {
-    remove_more(context, lb, {});
-    return inner_.create(context, lb, wanted);
+    remove_more(context, place, {});
+    return inner_.create(context, place, wanted);
   }
-  std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> remove(const Context& context, const lb::Place& place,
                                std::span<const model::ListenerId> ids) override {
-    remove_more(context, lb, ids);
-    return inner_.remove(context, lb, ids);
+    remove_more(context, place, ids);
+    return inner_.remove(context, place, ids);
   }
-  std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change_targets(const Context& context, const lb::Place& place,
                                        std::span<const lb::TargetChange> changes) override {
-    remove_more(context, lb, {});
+    remove_more(context, place, {});
     std::vector<lb::TargetChange> changed(changes.begin(), changes.end());
-    for (lb::TargetChange& change : changed) meddler_.changes(lb, change);
-    return inner_.change_targets(context, lb, changed);
+    for (lb::TargetChange& change : changed) meddler_.changes(place.lb, change);
+    return inner_.change_targets(context, place, changed);
   }
 
  private:
-  void remove_more(const Context& context, const model::LoadBalancerRef& lb,
+  void remove_more(const Context& context, const lb::Place& place,
                    std::span<const model::ListenerId> meant) {
     if (!meddler_.also_removes) return;
-    const auto all = inner_.list(context, lb);
+    const auto all = inner_.list(context, place);
     if (!all) return;
     std::vector<model::ListenerId> more = meddler_.also_removes(*all, meant);
     std::erase_if(more, [&](const model::ListenerId& id) {
       return std::ranges::find(*all, id, &lb::ObservedListener::id) == all->end() ||
              std::ranges::find(meant, id) != meant.end();
     });
-    if (!more.empty()) (void)inner_.remove(context, lb, more);
+    if (!more.empty()) (void)inner_.remove(context, place, more);
   }
 
   const DriverMeddler meddler_;
@@ -262,8 +262,8 @@ Plant meddle_with_each(
 
 Plant meddle_with_driver(DriverMeddler meddler) {
   return [meddler = std::move(meddler)](world::WorldOptions& options) {
-    options.around_driver = [meddler](lb::Driver& inner) {
-      return std::make_unique<MeddlingDriver>(inner, meddler);
+    options.around_listeners = [meddler](lb::Listeners& inner) {
+      return std::make_unique<MeddlingListeners>(inner, meddler);
     };
   };
 }

@@ -43,8 +43,7 @@ void OutsideController::start() {
   config.user.user = "berth";
   life.app = std::make_unique<app::App>(
       life.process, *life.network, kube::fixed_config(Cluster::kServerUrl, {}), config,
-      [driver = life.driver.get()](const model::LoadBalancerRef&) { return driver; },
-      cluster_.kernel().fork_random());
+      lb::Drivers::always(life.driver->seams()), cluster_.kernel().fork_random());
   life.main = life.process.spawn("main", [this, &life](std::stop_token stop) { run(life, stop); });
 }
 

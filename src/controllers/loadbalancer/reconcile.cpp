@@ -29,12 +29,12 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
                                                kube::Store<api::LoadBalancer>& balancers,
                                                claims::ListenerStore& listeners,
                                                const model::LoadBalancerDefaults& defaults,
-                                               engine::Engine::DriverOf driver_of,
-                                               engine::Engine& engine, metrics::Registry* registry)
+                                               lb::Drivers drivers, engine::Engine& engine,
+                                               metrics::Registry* registry)
     : client_(client),
       balancers_(balancers),
       listeners_(listeners),
-      driver_of_(std::move(driver_of)),
+      drivers_(std::move(drivers)),
       engine_(engine),
       controller_(tasks, {.name = "loadbalancer", .workers = kWorkers, .registry = registry},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
@@ -66,9 +66,9 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
     if (Result<> removed = remove_unused(context, *object); !removed) return pass(removed);
     return Requeue{};
   }
-  lb::Driver* const driver = driver_of_(*ref);
+  const lb::Driver* const driver = drivers_.of(*ref);
   const Result<model::LoadBalancerInfo> answer =
-      driver ? driver->describe(context, *ref)
+      driver ? lb::describe_one(context, *driver->directory, *ref)
              : Result<model::LoadBalancerInfo>(
                    fail(error_of(Code::unsupported, "nothing here serves {} load balancers",
                                  model::to_string(ref->provider))

@@ -19,9 +19,8 @@ class LoadBalancerController {
   LoadBalancerController(Tasks& tasks, kube::Client& client,
                          kube::Store<api::LoadBalancer>& balancers,
                          claims::ListenerStore& listeners,
-                         const model::LoadBalancerDefaults& defaults,
-                         engine::Engine::DriverOf driver_of, engine::Engine& engine,
-                         metrics::Registry* registry);
+                         const model::LoadBalancerDefaults& defaults, lb::Drivers drivers,
+                         engine::Engine& engine, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
 
@@ -34,7 +33,7 @@ class LoadBalancerController {
   kube::Client& client_;
   kube::Store<api::LoadBalancer>& balancers_;
   const claims::ListenerStore& listeners_;
-  const engine::Engine::DriverOf driver_of_;
+  const lb::Drivers drivers_;
   engine::Engine& engine_;
   Mutex mu_;
   std::set<std::string> audited_ GUARDED_BY(mu_);  // since this process leads

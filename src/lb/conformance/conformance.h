@@ -27,7 +27,7 @@ class Subject {
  public:
   virtual ~Subject() = default;
 
-  virtual Driver& driver() = 0;
+  virtual Driver driver() = 0;
   virtual Context context() = 0;
   // Two that are not the same.
   virtual model::LoadBalancerRef first() = 0;

@@ -21,7 +21,7 @@ bool share_a_transport(Protocol a, Protocol b) {
 }
 
 void limits_are_positive(Subject& subject) {
-  const model::Abilities& limits = subject.driver().abilities();
+  const model::Abilities& limits = subject.driver().listeners->abilities();
   EXPECT_GE(limits.create_batch, 1u);
   EXPECT_GE(limits.remove_batch, 1u);
   EXPECT_GE(limits.rule_batch, 1u);
@@ -29,7 +29,7 @@ void limits_are_positive(Subject& subject) {
 }
 
 void describes_where_a_load_balancer_is_reached(Subject& subject) {
-  const auto info = subject.driver().describe(subject.context(), subject.first());
+  const auto info = describe_one(subject.context(), *subject.driver().directory, subject.first());
   ASSERT_TRUE(info) << info.error().to_string();
   EXPECT_TRUE(!info->vips.empty() || !info->dns_name.empty());
 }
@@ -38,7 +38,7 @@ void unknown_load_balancer_is_not_found(Subject& subject) {
   const auto unknown = subject.unknown();
   if (!unknown) return;
   Probe probe(subject);
-  const auto info = probe.driver().describe(probe.context(), *unknown);
+  const auto info = describe_one(probe.context(), probe.directory(), *unknown);
   ASSERT_FALSE(info);
   EXPECT_EQ(info.error().code, Code::not_found);
   const auto listed = probe.driver().list(probe.context(), *unknown);

@@ -16,7 +16,8 @@ class Probe {
  public:
   explicit Probe(Subject& subject) : subject_(subject) {}
 
-  Driver& driver() { return subject_.driver(); }
+  Listeners& driver() { return *subject_.driver().listeners; }
+  Directory& directory() { return *subject_.driver().directory; }
   Context context() { return subject_.context(); }
   const model::Abilities& abilities() { return driver().abilities(); }
   model::Port port(int n) { return static_cast<model::Port>(subject_.first_port() + n); }

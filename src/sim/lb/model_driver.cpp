@@ -6,6 +6,8 @@ namespace {
 using berth::lb::ListenerChange;
 using berth::lb::NewRule;
 using berth::lb::ObservedListener;
+using berth::lb::Place;
+using berth::lb::Question;
 using berth::lb::RuleChange;
 using berth::lb::RuleRef;
 using berth::lb::TargetChange;
@@ -44,16 +46,33 @@ auto ModelDriver::reach(const Context& context, std::string_view label, Effect e
   return seam(*process_, label, effect, [&] { return apply(tasks.now()); });
 }
 
-Result<model::LoadBalancerInfo> ModelDriver::describe(const Context& context,
-                                                      const LoadBalancerRef& lb) {
-  return reach(context, label_of(Call::describe, lb), Effect::read,
-               [&](Instant now) { return provider_.describe(lb, now); });
+std::vector<Result<model::LoadBalancerInfo>> ModelDriver::describe(
+    const Context& context, const model::CredentialId&, std::span<const LoadBalancerRef> lbs) {
+  std::vector<Result<model::LoadBalancerInfo>> out;
+  for (const LoadBalancerRef& lb : lbs) {
+    out.push_back(reach(context, label_of(Call::describe, lb), Effect::read,
+                        [&](Instant now) { return provider_.describe(lb, now); }));
+  }
+  return out;
+}
+
+Result<std::vector<berth::lb::FoundLoadBalancer>> ModelDriver::search(
+    const Context& context, const model::CredentialId&, const berth::lb::DirectoryQuery& query) {
+  return reach(context, "search " + query.name, Effect::read,
+               [&](Instant now) { return provider_.search(query, now); });
 }
 
 Result<std::vector<ObservedListener>> ModelDriver::list(const Context& context,
-                                                        const LoadBalancerRef& lb) {
-  return reach(context, label_of(Call::list, lb), Effect::read,
-               [&](Instant now) { return provider_.list(lb, now); });
+                                                        const Place& place) {
+  return reach(context, label_of(Call::list, place.lb), Effect::read,
+               [&](Instant now) { return provider_.list(place.lb, now); });
+}
+
+Result<std::vector<ObservedListener>> ModelDriver::look_up(const Context& context,
+                                                           const Place& place,
+                                                           std::span<const Question> questions) {
+  return reach(context, label_of(Call::look_up, place.lb), Effect::read,
+               [&](Instant now) { return provider_.look_up(place.lb, questions, now); });
 }
 
 template <class F>
@@ -89,53 +108,53 @@ Result<ModelDriver::Results> ModelDriver::await_task(const Context& context, con
   }
 }
 
-std::vector<Result<ListenerId>> ModelDriver::create(const Context& context,
-                                                    const LoadBalancerRef& lb,
+std::vector<Result<ListenerId>> ModelDriver::create(const Context& context, const Place& place,
                                                     std::span<const model::ListenerSpec> wanted) {
-  return write(context, lb, Call::create, wanted.size(), [&](Instant now) {
-    return provider_.create(lb, {wanted.begin(), wanted.end()}, now);
+  return write(context, place.lb, Call::create, wanted.size(), [&](Instant now) {
+    return provider_.create(place.lb, {wanted.begin(), wanted.end()}, now);
   });
 }
 
-std::vector<Result<>> ModelDriver::remove(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::remove(const Context& context, const Place& place,
                                           std::span<const ListenerId> ids) {
-  return without_ids(write(context, lb, Call::remove, ids.size(), [&](Instant now) {
-    return provider_.remove(lb, {ids.begin(), ids.end()}, now);
+  return without_ids(write(context, place.lb, Call::remove, ids.size(), [&](Instant now) {
+    return provider_.remove(place.lb, {ids.begin(), ids.end()}, now);
   }));
 }
 
-std::vector<Result<>> ModelDriver::change(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::change(const Context& context, const Place& place,
                                           std::span<const ListenerChange> changes) {
-  return without_ids(write(context, lb, Call::change_listeners, changes.size(), [&](Instant now) {
-    return provider_.change(lb, {changes.begin(), changes.end()}, now);
-  }));
+  return without_ids(
+      write(context, place.lb, Call::change_listeners, changes.size(), [&](Instant now) {
+        return provider_.change(place.lb, {changes.begin(), changes.end()}, now);
+      }));
 }
 
-std::vector<Result<>> ModelDriver::create_rules(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::create_rules(const Context& context, const Place& place,
                                                 std::span<const NewRule> wanted) {
-  return without_ids(write(context, lb, Call::create_rules, wanted.size(), [&](Instant now) {
-    return provider_.create_rules(lb, {wanted.begin(), wanted.end()}, now);
+  return without_ids(write(context, place.lb, Call::create_rules, wanted.size(), [&](Instant now) {
+    return provider_.create_rules(place.lb, {wanted.begin(), wanted.end()}, now);
   }));
 }
 
-std::vector<Result<>> ModelDriver::remove_rules(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::remove_rules(const Context& context, const Place& place,
                                                 std::span<const RuleRef> rules) {
-  return without_ids(write(context, lb, Call::remove_rules, rules.size(), [&](Instant now) {
-    return provider_.remove_rules(lb, {rules.begin(), rules.end()}, now);
+  return without_ids(write(context, place.lb, Call::remove_rules, rules.size(), [&](Instant now) {
+    return provider_.remove_rules(place.lb, {rules.begin(), rules.end()}, now);
   }));
 }
 
-std::vector<Result<>> ModelDriver::change_rules(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::change_rules(const Context& context, const Place& place,
                                                 std::span<const RuleChange> changes) {
-  return without_ids(write(context, lb, Call::change_rules, changes.size(), [&](Instant now) {
-    return provider_.change_rules(lb, {changes.begin(), changes.end()}, now);
+  return without_ids(write(context, place.lb, Call::change_rules, changes.size(), [&](Instant now) {
+    return provider_.change_rules(place.lb, {changes.begin(), changes.end()}, now);
   }));
 }
 
-std::vector<Result<>> ModelDriver::change_targets(const Context& context, const LoadBalancerRef& lb,
+std::vector<Result<>> ModelDriver::change_targets(const Context& context, const Place& place,
                                                   std::span<const TargetChange> changes) {
-  return without_ids(write(context, lb, Call::targets, changes.size(), [&](Instant now) {
-    return provider_.change_targets(lb, {changes.begin(), changes.end()}, now);
+  return without_ids(write(context, place.lb, Call::targets, changes.size(), [&](Instant now) {
+    return provider_.change_targets(place.lb, {changes.begin(), changes.end()}, now);
   }));
 }
 

@@ -11,7 +11,7 @@
 
 namespace berth::sim::lb {
 
-class ModelDriver final : public berth::lb::Driver {
+class ModelDriver final : public berth::lb::Listeners, public berth::lb::Directory {
  public:
   ModelDriver(ModelProvider& provider, Process& process)
       : provider_(provider), process_(&process) {}
@@ -27,25 +27,34 @@ class ModelDriver final : public berth::lb::Driver {
                   const model::RuleAttributes& wished) const override {
     return provider_.can_change(there, wished);
   }
-  Result<model::LoadBalancerInfo> describe(const Context& context,
-                                           const model::LoadBalancerRef& lb) override;
+  std::vector<Result<model::LoadBalancerInfo>> describe(
+      const Context& context, const model::CredentialId& credential,
+      std::span<const model::LoadBalancerRef> lbs) override;
+  Result<std::vector<berth::lb::FoundLoadBalancer>> search(
+      const Context& context, const model::CredentialId& credential,
+      const berth::lb::DirectoryQuery& query) override;
   Result<std::vector<berth::lb::ObservedListener>> list(const Context& context,
-                                                        const model::LoadBalancerRef& lb) override;
+                                                        const berth::lb::Place& place) override;
+  Result<std::vector<berth::lb::ObservedListener>> look_up(
+      const Context& context, const berth::lb::Place& place,
+      std::span<const berth::lb::Question> questions) override;
   std::vector<Result<model::ListenerId>> create(
-      const Context& context, const model::LoadBalancerRef& lb,
+      const Context& context, const berth::lb::Place& place,
       std::span<const model::ListenerSpec> wanted) override;
-  std::vector<Result<>> remove(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> remove(const Context& context, const berth::lb::Place& place,
                                std::span<const model::ListenerId> ids) override;
-  std::vector<Result<>> change(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change(const Context& context, const berth::lb::Place& place,
                                std::span<const berth::lb::ListenerChange> changes) override;
-  std::vector<Result<>> create_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> create_rules(const Context& context, const berth::lb::Place& place,
                                      std::span<const berth::lb::NewRule> wanted) override;
-  std::vector<Result<>> remove_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> remove_rules(const Context& context, const berth::lb::Place& place,
                                      std::span<const berth::lb::RuleRef> rules) override;
-  std::vector<Result<>> change_rules(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change_rules(const Context& context, const berth::lb::Place& place,
                                      std::span<const berth::lb::RuleChange> changes) override;
-  std::vector<Result<>> change_targets(const Context& context, const model::LoadBalancerRef& lb,
+  std::vector<Result<>> change_targets(const Context& context, const berth::lb::Place& place,
                                        std::span<const berth::lb::TargetChange> changes) override;
+
+  berth::lb::Driver seams() { return {.listeners = this, .directory = this}; }
 
  private:
   using Results = std::vector<Result<model::ListenerId>>;

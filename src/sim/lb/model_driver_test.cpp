@@ -42,7 +42,7 @@ class ModelSubject final : public Subject {
     provider_.add_load_balancer(kLb);
     provider_.add_load_balancer(kOther);
   }
-  berth::lb::Driver& driver() override { return driver_; }
+  berth::lb::Driver driver() override { return driver_.seams(); }
   Context context() override { return {.tasks = process_}; }
   LoadBalancerRef first() override { return kLb; }
   LoadBalancerRef second() override { return kOther; }

@@ -71,6 +71,8 @@ std::size_t ModelProvider::batch_bound(Call call) const {
     case Call::change_rules: return options_.limits.rule_batch;
     case Call::targets: return options_.limits.target_batch;
     case Call::describe:
+    case Call::search:
+    case Call::look_up:
     case Call::list: break;
   }
   return 1;

@@ -1,5 +1,7 @@
 #include "sim/lb/model_provider.h"
 
+#include "lb/questions.h"
+
 #include <algorithm>
 
 namespace berth::sim::lb {
@@ -16,8 +18,8 @@ using model::ListenerSpec;
 using model::LoadBalancerRef;
 
 constexpr std::array<std::string_view, kCalls> kCallNames{
-    "describe",     "list",         "create",       "remove", "change_listeners",
-    "create_rules", "remove_rules", "change_rules", "targets"};
+    "describe",         "search",       "list",         "look_up",      "create", "remove",
+    "change_listeners", "create_rules", "remove_rules", "change_rules", "targets"};
 
 std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
 
@@ -173,11 +175,39 @@ Result<model::LoadBalancerInfo> ModelProvider::describe(const LoadBalancerRef& l
   return info;
 }
 
-Result<std::vector<ObservedListener>> ModelProvider::list(const LoadBalancerRef& lb, Instant now) {
+Result<std::vector<berth::lb::FoundLoadBalancer>> ModelProvider::search(
+    const berth::lb::DirectoryQuery& query, Instant now) {
   advance(now);
   const MutexLock lock(mu_);
-  count(Call::list, 1);
-  if (auto error = next_read_error(Call::list)) return fail(std::move(*error));
+  count(Call::search, 1);
+  if (auto error = next_read_error(Call::search)) return fail(std::move(*error));
+  std::vector<berth::lb::FoundLoadBalancer> out;
+  for (const auto& [lb, balancer] : balancers_) {
+    const bool fits = (query.account.empty() || query.account == lb.account) &&
+                      (query.region.empty() || query.region == lb.region) &&
+                      (query.name.empty() || query.name == balancer.info.name);
+    if (fits && query.tags.empty()) out.push_back({.ref = lb, .info = balancer.info});
+  }
+  return out;
+}
+
+Result<std::vector<ObservedListener>> ModelProvider::list(const LoadBalancerRef& lb, Instant now) {
+  return read(Call::list, lb, now);
+}
+
+Result<std::vector<ObservedListener>> ModelProvider::look_up(
+    const LoadBalancerRef& lb, std::span<const berth::lb::Question> questions, Instant now) {
+  Result<std::vector<ObservedListener>> all = read(Call::look_up, lb, now);
+  if (!all) return all;
+  return berth::lb::answers_among(std::move(*all), questions);
+}
+
+Result<std::vector<ObservedListener>> ModelProvider::read(Call call, const LoadBalancerRef& lb,
+                                                          Instant now) {
+  advance(now);
+  const MutexLock lock(mu_);
+  count(call, 1);
+  if (auto error = next_read_error(call)) return fail(std::move(*error));
   Balancer* balancer = find_balancer(lb);
   if (!balancer) return unknown(lb);
   std::vector<ObservedListener> out;

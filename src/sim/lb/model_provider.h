@@ -25,7 +25,9 @@ namespace berth::sim::lb {
 
 enum class Call : std::uint8_t {
   describe,
+  search,
   list,
+  look_up,
   create,
   remove,
   change_listeners,
@@ -34,7 +36,7 @@ enum class Call : std::uint8_t {
   change_rules,
   targets
 };
-inline constexpr std::size_t kCalls = 9;
+inline constexpr std::size_t kCalls = 11;
 std::string_view to_string(Call call);
 
 // Chances are per call, `partial` per entry of a batch.
@@ -124,6 +126,11 @@ class ModelProvider {
   Result<model::LoadBalancerInfo> describe(const model::LoadBalancerRef& lb, Instant now);
   Result<std::vector<berth::lb::ObservedListener>> list(const model::LoadBalancerRef& lb,
                                                         Instant now);
+  Result<std::vector<berth::lb::FoundLoadBalancer>> search(const berth::lb::DirectoryQuery& query,
+                                                           Instant now);
+  Result<std::vector<berth::lb::ObservedListener>> look_up(
+      const model::LoadBalancerRef& lb, std::span<const berth::lb::Question> questions,
+      Instant now);
   Reply create(const model::LoadBalancerRef& lb, std::vector<model::ListenerSpec> wanted,
                Instant now);
   Reply remove(const model::LoadBalancerRef& lb, std::vector<model::ListenerId> ids, Instant now);
@@ -183,6 +190,8 @@ class ModelProvider {
               berth::lb::ObservedListener listener) REQUIRES(mu_);
   Balancer* find_balancer(const model::LoadBalancerRef& lb) REQUIRES(mu_);
   void land_due(Instant now) REQUIRES(mu_);
+  Result<std::vector<berth::lb::ObservedListener>> read(Call call, const model::LoadBalancerRef& lb,
+                                                        Instant now);
   void count(Call call, std::size_t size) REQUIRES(mu_);
   Result<> check_new(const model::ListenerSpec& spec) const;
   // One entry of a batch each. The id is that of a creation, else empty.

@@ -37,13 +37,13 @@ class World::Replica {
     const WorldOptions& options = world.options_;
     process_.skew_clock(clock_ahead);
     if (options.around_transport) planted_network_ = options.around_transport(*network_);
-    if (options.around_driver) planted_driver_ = options.around_driver(*driver_);
-    lb::Driver* const driver = planted_driver_ ? planted_driver_.get() : driver_.get();
+    lb::Driver driver = driver_->seams();
+    if (options.around_listeners) planted_listeners_ = options.around_listeners(*driver_);
+    if (planted_listeners_) driver.listeners = planted_listeners_.get();
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
         berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
-        config_of(options.config, name), [driver](const model::LoadBalancerRef&) { return driver; },
-        world.kernel().fork_random());
+        config_of(options.config, name), lb::Drivers::always(driver), world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
@@ -98,9 +98,9 @@ class World::Replica {
 
   sim::Process& process_;
   std::unique_ptr<net::Transport> network_;
-  std::unique_ptr<lb::Driver> driver_;
+  std::unique_ptr<sim::lb::ModelDriver> driver_;
   std::unique_ptr<net::Transport> planted_network_;
-  std::unique_ptr<lb::Driver> planted_driver_;
+  std::unique_ptr<lb::Listeners> planted_listeners_;
   std::unique_ptr<app::App> app_;
   bool listening_ = false;
   bool stopping_ = false;

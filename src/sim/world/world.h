@@ -33,7 +33,7 @@ struct WorldOptions {
   Duration restart_delay = std::chrono::seconds{2};
   // What a test puts between a replica and its surroundings, to plant a defect.
   std::function<std::unique_ptr<net::Transport>(net::Transport&)> around_transport{};
-  std::function<std::unique_ptr<lb::Driver>(lb::Driver&)> around_driver{};
+  std::function<std::unique_ptr<lb::Listeners>(lb::Listeners&)> around_listeners{};
   // Answers in place of the replicas where it wants to: other webhooks of the cluster, and planted
   // defects. It must not wait.
   std::function<std::optional<net::Reply>(const std::string& url, const std::string& body)>
