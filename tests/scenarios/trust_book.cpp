@@ -96,9 +96,10 @@ void TrustBook::take_stock() {
   for (const Value& pod : pods ? *pods : std::vector<Value>{}) {
     Guest guest{.ns = std::string(wire::string_at(pod, "/metadata/namespace")),
                 .room = RoomBook::read(pod)};
-    guest.has_word = says_ready(guest.room);
+    const std::string uid(wire::string_at(pod, "/metadata/uid"));
+    guest.has_word = says_ready(guest.room) && given_.contains(uid);
     guest.told = guest.room.bindings;
-    guests_[std::string(wire::string_at(pod, "/metadata/uid"))] = std::move(guest);
+    guests_[uid] = std::move(guest);
   }
 }
 
@@ -172,6 +173,7 @@ void TrustBook::see_pod(const net::Request& request, const Value& pod) {
   } else if (author_of(request) == world::kOurUser && news) {
     guest.has_word = true;
     guest.told = guest.room.bindings;
+    given_.insert(uid);
   }
   judge(uid, before, guest);
   // The last finalizer of one that is on its way out.

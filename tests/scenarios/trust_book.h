@@ -54,7 +54,8 @@ class TrustBook {
   }
   const std::map<model::ListenerId, model::LoadBalancerRef>& foreign() const { return foreign_; }
   void forget_foreign() { foreign_.clear(); }
-  // Reads all Pods anew; those that are Ready have our word, as before.
+  // Reads all Pods anew. Those that are Ready have our word if they ever had it: what people called
+  // Ready is not ours by being restored.
   void take_stock();
   void see_change(const sim::lb::Change& change);
   // Once in a while: what was touched long ago must be in order.
@@ -91,6 +92,7 @@ class TrustBook {
   const Duration grace_;
   std::set<std::string> guarded_;
   std::map<std::string, Guest> guests_;       // by uid
+  std::set<std::string> given_;               // uids of those that ever had our word
   std::map<std::string, Instant> touched_;    // by shown_object
   std::map<std::string, std::string> hands_;  // who touched it last
   Instant upheaval_over_{};

@@ -418,6 +418,8 @@ TEST(BindingFarewell, AClaimOnAPortThatItDoesNotNameMakesNoBindingOurs) {
   room.set_claim("");
   wire::Object& spec = room.object->as_object()["spec"].as_object();
   spec["portBindingList"].as_array().pop_back();
+  wire::Object& status = room.object->as_object()["status"].as_object();
+  status["portPoolBindStatusList"].as_array().pop_back();
   take_mark_off(room);
   const wire::Value before = *room.object;
   room.step();
@@ -425,6 +427,22 @@ TEST(BindingFarewell, AClaimOnAPortThatItDoesNotNameMakesNoBindingOurs) {
   room.step();
   ASSERT_EQ(room.claim("demo-tcp-30001").state, SlotState::kept);
   EXPECT_EQ(*room.object, before);
+}
+
+// Somebody rewrote its list too: its status still says which ports it stood for.
+TEST(BindingFarewell, ABindingWithoutItsMarkAndItsListGoesWithItsPod) {
+  Room room = ready_room();
+  room.lose_pod();
+  take_mark_off(room);
+  wire::Object& spec = room.object->as_object()["spec"].as_object();
+  spec["portBindingList"].as_array().front().as_object()["startPort"] = 39999;
+  room.step();
+  EXPECT_EQ(room.binding_says(kPodUidAnnotation), "uid-1");
+  room.confirm();
+  room.step();
+  room.now += minutes{2};
+  room.step();
+  EXPECT_EQ(room.status(), "gone");
 }
 
 TEST(BindingFarewell, AMarkThatSomebodyTookOffComesBackWhileThePodWaitsForItsPort) {

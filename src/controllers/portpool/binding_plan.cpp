@@ -361,14 +361,25 @@ class Planner {
     return kube::get(annotations, kPodUidAnnotation) == view_.pod->meta.uid;
   }
 
+  // In its spec, or in its status if somebody changed that.
+  bool binding_names(const api::Listener& lock) const {
+    const auto is_it = [&](const api::PortPoolBindStatus& one) {
+      return kube::ObjectKey(one.port_pool_namespace, one.port_pool_name) ==
+                 claims::pool_of(lock) &&
+             one.pool_item_name == claims::item_of(lock) && one.start_port == lock.spec.port;
+    };
+    return entry_for(view_.binding->spec.port_binding_list, lock) ||
+           (is_lock_of_its_port(lock) &&
+            std::ranges::any_of(view_.binding->status.port_pool_bind_status_list, is_it));
+  }
+
   // The Pod whose ports, named by the PortBinding, are kept or taken back: then it is ours,
   // whatever somebody took off it. Empty: there is none.
   std::string departed() const {
     for (const HeldSlot& slot : view_.slots) {
       const SlotState state = slot.claim.state;
       const bool waits = state == SlotState::claimed || state == SlotState::quarantined;
-      if (!waits && entry_for(view_.binding->spec.port_binding_list, *slot.lock))
-        return slot.claim.pod_uid;
+      if (!waits && binding_names(*slot.lock)) return slot.claim.pod_uid;
     }
     return {};
   }
