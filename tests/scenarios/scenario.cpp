@@ -30,6 +30,12 @@ std::optional<sim::CrashAt> only_crash() {
   return std::nullopt;
 }
 
+sim::CrashSides sides() {
+  const char* const text = std::getenv("BERTH_SCENARIO_SIDES");
+  return text && std::string_view(text) == "both" ? sim::CrashSides::both
+                                                  : sim::CrashSides::after_alone;
+}
+
 // Thousands of worlds would log all that went wrong in them, as planned: from the start, in every
 // program that has scenarios.
 [[maybe_unused]] const bool kQuietLog = [] {
@@ -55,7 +61,7 @@ sim::SweepOptions sweep_for(std::string name, Duration default_cpu_time,
 Result<sim::CrashSweepReport> crash_everywhere(
     std::string name, const std::function<Result<sim::RunReport>(const sim::CrashPlan&)>& run) {
   const auto crash = only_crash();
-  if (!crash) return sim::crash_everywhere(std::move(name), run);
+  if (!crash) return sim::crash_everywhere(std::move(name), run, sides());
   const auto calm = run(sim::NoCrash{});  // tells the run which of its writes is the first
   if (!calm) return fail(calm.error());
   const auto crashed = run(*crash);

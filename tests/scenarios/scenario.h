@@ -3,7 +3,8 @@
 // BERTH_SCENARIO_SECONDS is the processor time that each random sweep may use; without it each has
 // a default of its own. BERTH_SCENARIO_FROM is its first seed. BERTH_SCENARIO_SEED runs one seed
 // alone and shows the log of the code under test; BERTH_SCENARIO_CRASH does so with one crash of a
-// sweep over all of them, as it was printed: "crash after write 7".
+// sweep over all of them, as it was printed: "crash after write 7". BERTH_SCENARIO_SIDES=both
+// crashes every write before its effect too.
 #pragma once
 
 #include <cstdint>

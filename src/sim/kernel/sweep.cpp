@@ -60,7 +60,8 @@ Result<SweepReport> sweep(const SweepOptions& options,
 }
 
 Result<CrashSweepReport> crash_everywhere(
-    std::string name, const std::function<Result<RunReport>(const CrashPlan&)>& run) {
+    std::string name, const std::function<Result<RunReport>(const CrashPlan&)>& run,
+    CrashSides sides) {
   const auto failed = [&](const CrashPlan& plan, Error error) {
     fmt::print("{}: {} fails: {}\n", name, to_string(plan), error.to_string());
     return fail(
@@ -71,6 +72,8 @@ Result<CrashSweepReport> crash_everywhere(
   CrashSweepReport report{.writes = calm->writes};
   for (std::uint64_t write = 0; write < report.writes; ++write) {
     for (const CrashSide side : {CrashSide::before, CrashSide::after}) {
+      // Before the first write nothing has happened.
+      if (side == CrashSide::before && sides == CrashSides::after_alone && write > 0) continue;
       const CrashAt plan{.write_index = write, .side = side};
       auto outcome = run(plan);
       if (!outcome) return failed(plan, std::move(outcome.error()));
@@ -82,7 +85,8 @@ Result<CrashSweepReport> crash_everywhere(
       ++report.runs;
     }
   }
-  fmt::print("{}: {} writes crashed before and after, {} runs\n", name, report.writes, report.runs);
+  fmt::print("{}: {} writes crashed {}, {} runs\n", name, report.writes,
+             sides == CrashSides::both ? "before and after" : "after their effect", report.runs);
   return report;
 }
 

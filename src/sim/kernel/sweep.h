@@ -43,8 +43,16 @@ struct CrashSweepReport {
   std::uint64_t runs = 0;
 };
 
+enum class CrashSides : std::uint8_t {
+  both,
+  // A crash before the next write finds the same state: what a process had done since is lost with
+  // it. Half of the runs, and only the order of what others do meanwhile is another.
+  after_alone
+};
+
 // Counts the writes of a run without crash, then crashes each of them before and after.
 Result<CrashSweepReport> crash_everywhere(
-    std::string name, const std::function<Result<RunReport>(const CrashPlan&)>& run);
+    std::string name, const std::function<Result<RunReport>(const CrashPlan&)>& run,
+    CrashSides sides = CrashSides::both);
 
 }  // namespace berth::sim

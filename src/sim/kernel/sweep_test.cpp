@@ -184,6 +184,14 @@ TEST(CrashEverywhere, EveryWriteOfTheClaimProtocol) {
   EXPECT_EQ(report->runs, 2 * report->writes);
 }
 
+TEST(CrashEverywhere, AfterAloneIsEveryStateOnce) {
+  const auto report = crash_everywhere("claims", crash_run(Bug::none), CrashSides::after_alone);
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->runs, report->writes + 1) << "and before the first";
+  EXPECT_FALSE(crash_everywhere("planted: forgets", crash_run(Bug::forgets_after_crash),
+                                CrashSides::after_alone));
+}
+
 TEST(CrashEverywhere, CatchesAClaimForgottenAfterACrash) {
   const auto report = crash_everywhere("planted: forgets", crash_run(Bug::forgets_after_crash));
   ASSERT_FALSE(report);
