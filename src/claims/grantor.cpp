@@ -17,20 +17,8 @@ using wire::Value;
 // The leader alone grants: more than a few losses in a row are a defect.
 constexpr int kMaxTries = 10;
 
-api::Grant to_api(const ledger::Grant& grant) {
-  return {.protocol = std::string(model::to_string(grant.protocol)),
-          .start_port = grant.ports.first,
-          .end_port = grant.ports.last,
-          .owner_kind = grant.owner.kind,
-          .owner_namespace = grant.owner.ns,
-          .owner_name = grant.owner.name,
-          .owner_uid = grant.owner.uid,
-          .item = grant.item,
-          .since = format_rfc3339_micro(grant.since)};
-}
-
 ledger::Grant from_api(const api::Grant& grant) {
-  return {.protocol = model::parse_transport(grant.protocol).value_or(model::Transport::tcp),
+  return {.transport = model::parse_transport(grant.protocol).value_or(model::Transport::tcp),
           .ports = {static_cast<model::Port>(grant.start_port),
                     static_cast<model::Port>(grant.end_port)},
           .owner = {grant.owner_kind, grant.owner_namespace, grant.owner_name, grant.owner_uid},
@@ -62,6 +50,18 @@ Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object) {
   }
   return model::LoadBalancerRef{*provider, object.spec.region, object.spec.load_balancer_id,
                                 object.spec.account};
+}
+
+api::Grant to_api(const ledger::Grant& grant) {
+  return {.protocol = std::string(model::to_string(grant.transport)),
+          .start_port = grant.ports.first,
+          .end_port = grant.ports.last,
+          .owner_kind = grant.owner.kind,
+          .owner_namespace = grant.owner.ns,
+          .owner_name = grant.owner.name,
+          .owner_uid = grant.owner.uid,
+          .item = grant.item,
+          .since = format_rfc3339_micro(grant.since)};
 }
 
 std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {

@@ -24,6 +24,8 @@ using BalancerStore = kube::Store<api::LoadBalancer>;
 // As its spec says.
 Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object);
 std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object);
+// As it is written there.
+api::Grant to_api(const ledger::Grant& grant);
 
 class Grantor {
  public:

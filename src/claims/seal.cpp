@@ -123,7 +123,7 @@ std::vector<ledger::Holding> holdings_of(const api::Listener& listener) {
   const kube::OwnerReference* const owner = listener.meta.controller();
   if (!owner) return out;
   for (const model::Transport transport : transports_of(listener))
-    out.push_back({.protocol = transport,
+    out.push_back({.transport = transport,
                    .ports = api::ports_of(listener.spec),
                    .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
                              owner->name, owner->uid},

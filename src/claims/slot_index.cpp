@@ -21,7 +21,7 @@ ledger::ItemShape shape_of(const api::PortPoolItem& item, std::size_t load_balan
           .segment = static_cast<std::uint32_t>(std::max<std::int64_t>(item.segment_length, 1)),
           .slots = static_cast<std::uint32_t>(api::slot_count(item)),
           .load_balancers = static_cast<std::uint32_t>(load_balancers),
-          .protocols = api::protocols_of(item).value_or(std::vector<model::Transport>{})};
+          .transports = api::protocols_of(item).value_or(std::vector<model::Transport>{})};
 }
 
 }  // namespace
@@ -87,11 +87,11 @@ void SlotIndex::on_listener(const kube::Change<api::Listener>& change) {
 }
 
 void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) const {
-  const auto protocol = transport_of(listener);
+  const auto transport = transport_of(listener);
   const auto ref = load_balancer_of(listener, {});
-  if (!protocol || !ref) return;
+  if (!transport || !ref) return;
   const auto place =
-      pool.slots->find(item_of(listener), *protocol, static_cast<model::Port>(listener.spec.port));
+      pool.slots->find(item_of(listener), *transport, static_cast<model::Port>(listener.spec.port));
   if (!place) return;
   const auto& texts = pool.load_balancers[place->item].texts;
   const auto it = std::ranges::find_if(
@@ -110,8 +110,8 @@ void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) co
 std::uint32_t SlotIndex::free_slots(const Pool& pool) {
   std::uint32_t free = 0;
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i)
-    for (const model::Transport protocol : pool.slots->items()[i].protocols)
-      free += pool.slots->usage(i, protocol).free;
+    for (const model::Transport transport : pool.slots->items()[i].transports)
+      free += pool.slots->usage(i, transport).free;
   return free;
 }
 
@@ -186,8 +186,8 @@ void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,
                           std::vector<ItemUsage>& out) {
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i) {
     const ledger::ItemShape& item = pool.slots->items()[i];
-    for (const model::Transport protocol : item.protocols)
-      out.push_back({key, item.name, protocol, pool.slots->usage(i, protocol)});
+    for (const model::Transport transport : item.transports)
+      out.push_back({key, item.name, transport, pool.slots->usage(i, transport)});
   }
 }
 

@@ -38,7 +38,7 @@ struct SlotChoice {
 struct ItemUsage {
   kube::ObjectKey pool{};
   std::string item{};
-  model::Transport protocol = model::Transport::tcp;
+  model::Transport transport = model::Transport::tcp;
   ledger::SlotUsage usage{};
 };
 

@@ -330,7 +330,7 @@ TEST(SlotIndex, CountsByItemAndProtocol) {
   ASSERT_EQ(usage.size(), 3u);
   EXPECT_EQ(usage[0].usage.free, 1u);
   EXPECT_EQ(usage[0].usage.ready, 2u);
-  EXPECT_EQ(usage[1].protocol, Transport::udp);
+  EXPECT_EQ(usage[1].transport, Transport::udp);
   EXPECT_EQ(usage[1].usage.free, 2u);
   EXPECT_EQ(usage[2].item, "item2");
   EXPECT_EQ(usage[2].usage.free, 5u);

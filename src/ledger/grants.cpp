@@ -9,16 +9,16 @@ namespace berth::ledger {
 namespace {
 
 bool is_same_place(const Grant& a, const Grant& b) {
-  return a.owner.uid == b.owner.uid && a.item == b.item && a.protocol == b.protocol;
+  return a.owner.uid == b.owner.uid && a.item == b.item && a.transport == b.transport;
 }
 
 bool collides(const Grant& a, const Grant& b) {
-  return a.protocol == b.protocol && a.ports.overlaps(b.ports) && !is_same_place(a, b);
+  return a.transport == b.transport && a.ports.overlaps(b.ports) && !is_same_place(a, b);
 }
 
 bool is_of(const Holding& holding, const Grant& grant) {
   return holding.owner.uid == grant.owner.uid && holding.item == grant.item &&
-         holding.protocol == grant.protocol;
+         holding.transport == grant.transport;
 }
 
 // One of its owner's listeners lives in it.
@@ -29,8 +29,9 @@ bool is_lived_in(const Grant& grant, std::span<const Holding> holdings) {
 }
 
 void sort(std::vector<Grant>& grants) {
-  std::ranges::sort(
-      grants, {}, [](const Grant& grant) { return std::tuple(grant.ports.first, grant.protocol); });
+  std::ranges::sort(grants, {}, [](const Grant& grant) {
+    return std::tuple(grant.ports.first, grant.transport);
+  });
 }
 
 std::string_view way_out(const Grant& other, const Grant& wanted) {
@@ -41,14 +42,14 @@ std::string_view way_out(const Grant& other, const Grant& wanted) {
 
 Error is_granted_to(const Grant& other, const Grant& wanted) {
   return error_of(Code::conflict, "{} ports {}-{} are granted to {}{}{}",
-                  model::to_string(wanted.protocol), other.ports.first, other.ports.last,
+                  model::to_string(wanted.transport), other.ports.first, other.ports.last,
                   other.owner.to_string(), other.item.empty() ? "" : ", item ", other.item)
       .with_hint(std::string(way_out(other, wanted)));
 }
 
 Error is_held_by(const Holding& other) {
   return error_of(Code::conflict, "{} ports {}-{} are held by {} of {}",
-                  model::to_string(other.protocol), other.ports.first, other.ports.last,
+                  model::to_string(other.transport), other.ports.first, other.ports.last,
                   other.holder, other.owner.to_string())
       .with_hint("choose other ports, or another load balancer");
 }
@@ -57,7 +58,7 @@ Error is_held_by(const Holding& other) {
 Error lives_elsewhere(const Grant& before, const Holding& living) {
   return error_of(Code::conflict,
                   "{} ports {}-{} of the item's former range {}-{} are in use by {}",
-                  model::to_string(before.protocol), living.ports.first, living.ports.last,
+                  model::to_string(before.transport), living.ports.first, living.ports.last,
                   before.ports.first, before.ports.last, living.holder)
       .with_hint("the item gets its new ports when its former listeners are gone");
 }
@@ -73,7 +74,7 @@ const Holding* living_outside(const Grant& wanted, std::span<const Holding> hold
 
 Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted) {
   for (const Holding& holding : holdings) {
-    if (holding.protocol == wanted.protocol && holding.ports.overlaps(wanted.ports) &&
+    if (holding.transport == wanted.transport && holding.ports.overlaps(wanted.ports) &&
         holding.owner.uid != wanted.owner.uid)
       return fail(is_held_by(holding));
   }
@@ -122,15 +123,15 @@ std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,
 std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now) {
   std::map<std::pair<model::Transport, model::Port>, const Holding*> by_last;  // disjoint
   for (const Holding& holding : holdings) {
-    const auto next = by_last.lower_bound({holding.protocol, holding.ports.first});
-    const bool taken = next != by_last.end() && next->first.first == holding.protocol &&
+    const auto next = by_last.lower_bound({holding.transport, holding.ports.first});
+    const bool taken = next != by_last.end() && next->first.first == holding.transport &&
                        next->second->ports.overlaps(holding.ports);
-    if (!taken) by_last.emplace(std::pair(holding.protocol, holding.ports.last), &holding);
+    if (!taken) by_last.emplace(std::pair(holding.transport, holding.ports.last), &holding);
   }
   std::vector<const Holding*> fair;
   for (const auto& [last, holding] : by_last) fair.push_back(holding);
   std::ranges::sort(fair, {}, [](const Holding* holding) {
-    return std::tuple(holding->owner.uid, holding->item, holding->protocol, holding->ports.first);
+    return std::tuple(holding->owner.uid, holding->item, holding->transport, holding->ports.first);
   });
   std::vector<Grant> out;
   for (const Holding* holding : fair) {
@@ -139,7 +140,7 @@ std::vector<Grant> rebuilt(std::span<const Holding> holdings, WallTime now) {
     if (goes_on) {
       out.back().ports.last = holding->ports.last;
     } else {
-      out.push_back({holding->protocol, holding->ports, holding->owner, holding->item, now});
+      out.push_back({holding->transport, holding->ports, holding->owner, holding->item, now});
     }
   }
   sort(out);
@@ -150,7 +151,7 @@ std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Hold
                                  std::span<const Holding> all, WallTime now) {
   std::vector<Holding> lost;
   for (const Holding& holding : own) {
-    const Grant wanted{holding.protocol, holding.ports, holding.owner, holding.item, now};
+    const Grant wanted{holding.transport, holding.ports, holding.owner, holding.item, now};
     const bool is_anothers =
         std::ranges::any_of(grants, [&](const Grant& grant) { return collides(grant, wanted); });
     if (!is_granted(grants, holding) && !is_anothers && check_unheld(all, wanted))
@@ -182,9 +183,9 @@ bool is_granted(std::span<const Grant> grants, const Holding& holding) {
 }
 
 bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
-                model::Transport protocol, const model::PortRange& ports) {
+                model::Transport transport, const model::PortRange& ports) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
-    return grant.owner.uid == owner_uid && grant.protocol == protocol &&
+    return grant.owner.uid == owner_uid && grant.transport == transport &&
            grant.ports.contains(ports);
   });
 }

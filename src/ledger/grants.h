@@ -25,7 +25,7 @@ struct GrantOwner {
 };
 
 struct Grant {
-  model::Transport protocol = model::Transport::tcp;
+  model::Transport transport = model::Transport::tcp;
   model::PortRange ports{};
   GrantOwner owner{};
   std::string item{};  // the part of the owner that uses it
@@ -37,7 +37,7 @@ struct Grant {
 // Ports that a listener of some owner takes, whatever the grants say. As long as it lives, nobody
 // else gets them.
 struct Holding {
-  model::Transport protocol = model::Transport::tcp;
+  model::Transport transport = model::Transport::tcp;
   model::PortRange ports{};
   GrantOwner owner{};
   std::string item{};
@@ -46,7 +46,7 @@ struct Holding {
   friend bool operator==(const Holding&, const Holding&) = default;
 };
 
-// The grants with this one among them. Those that the same item of the owner has for that protocol
+// The grants with this one among them. Those that the same item of the owner has for that transport
 // are replaced, unless one of its listeners lives outside of what is wanted: then they stay, and it
 // is a `conflict`, as when somebody else has or holds some of the ports, or another item of the
 // owner, whose listeners must go first. The error names them.
@@ -75,10 +75,10 @@ Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted);
 bool has_grant(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of the same item of its owner.
 bool is_granted(std::span<const Grant> grants, const Holding& holding);
-// What the same item of the owner has for that protocol: one range, or several after a rebuild.
+// What the same item of the owner has for that transport: one range, or several after a rebuild.
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of this owner, whichever item has it.
 bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
-                model::Transport protocol, const model::PortRange& ports);
+                model::Transport transport, const model::PortRange& ports);
 
 }  // namespace berth::ledger

@@ -8,8 +8,8 @@ namespace {
 using model::Transport;
 
 Grant grant(std::string owner, model::Port first, model::Port last,
-            Transport protocol = Transport::tcp, std::string item = "item1") {
-  return {.protocol = protocol,
+            Transport transport = Transport::tcp, std::string item = "item1") {
+  return {.transport = transport,
           .ports = {first, last},
           .owner = {"PortPool", "games", owner, "uid-" + owner},
           .item = std::move(item)};
@@ -24,7 +24,7 @@ TEST(Grants, PortsHaveOneOwner) {
             "TCP ports 30000-30099 are granted to PortPool games/a, item item1");
   EXPECT_TRUE(with_grant(grants, grant("b", 30100, 30200), {}));
   EXPECT_TRUE(with_grant(grants, grant("b", 30099, 30200, Transport::udp), {}))
-      << "the same port of the other protocol is another port";
+      << "the same port of the other transport is another port";
 }
 
 TEST(Grants, AnItemMayGrowUntilItMeetsSomebody) {
@@ -79,7 +79,7 @@ TEST(Grants, WhatWasGivenCanBeTakenBack) {
 Holding holding(std::string owner, model::Port first, model::Port last,
                 std::string item = "item1") {
   const Grant of = grant(owner, first, last);
-  return {of.protocol, of.ports, of.owner, std::move(item),
+  return {of.transport, of.ports, of.owner, std::move(item),
           fmt::format("Listener games/lb-1-tcp-{}", first)};
 }
 
@@ -134,7 +134,7 @@ TEST(Grants, LostGrantsAreRebuiltFromWhatIsHeld) {
 TEST(Grants, WhatIsStoodOnComesBack) {
   const WallTime now{std::chrono::seconds{7}};
   const auto holding = [](const Grant& of, model::Port first, model::Port last) {
-    return Holding{of.protocol, {first, last}, of.owner, of.item, "Listener games/x"};
+    return Holding{of.transport, {first, last}, of.owner, of.item, "Listener games/x"};
   };
   const Grant a = grant("a", 30000, 30009);
   const Grant left = grant("a", 30020, 30029, Transport::tcp, "left");

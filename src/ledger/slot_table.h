@@ -1,6 +1,6 @@
 // Which slots of a pool can be had, and which one to try next.
 //
-// A slot is one port, or one segment of ports, of an item; it has a listener for each protocol on
+// A slot is one port, or one segment of ports, of an item; it has a listener for each transport on
 // each of the item's load balancers. It can be had when all of these are there and lead nowhere,
 // and nobody has claimed it. A choice reads one bit per slot, so it takes the same time in a pool
 // of any size. Not thread-safe; no I/O.
@@ -27,13 +27,13 @@ struct ItemShape {
   std::uint32_t segment = 1;  // ports of a slot
   std::uint32_t slots = 0;
   std::uint32_t load_balancers = 1;
-  std::vector<model::Transport> protocols{};
+  std::vector<model::Transport> transports{};
 
   model::PortRange ports_of(std::uint32_t slot) const {
     const auto first = static_cast<model::Port>(first_port + slot * segment);
     return {first, static_cast<model::Port>(first + segment - 1)};
   }
-  bool has(model::Transport protocol) const;
+  bool has(model::Transport transport) const;
 };
 
 enum class Policy : std::uint8_t {
@@ -43,7 +43,7 @@ enum class Policy : std::uint8_t {
 
 struct SlotPlace {
   std::uint32_t item = 0;  // position in the pool
-  model::Transport protocol = model::Transport::tcp;
+  model::Transport transport = model::Transport::tcp;
   std::uint32_t slot = 0;
 
   friend auto operator<=>(const SlotPlace&, const SlotPlace&) = default;
@@ -68,23 +68,23 @@ class SlotTable {
 
   const std::vector<ItemShape>& items() const { return items_; }
   // Nothing when the pool has no such slot.
-  std::optional<SlotPlace> find(std::string_view item, model::Transport protocol,
+  std::optional<SlotPlace> find(std::string_view item, model::Transport transport,
                                 model::Port port) const;
 
   void set_listener(const SlotPlace& place, std::uint32_t load_balancer, ListenerFacts facts);
   void set_taken(const SlotPlace& place, bool taken);
 
-  // A slot that can be had for all of these protocols; its number holds for each of them. `item`
+  // A slot that can be had for all of these transports; its number holds for each of them. `item`
   // empty: any. The search in each item begins at `start`, so that replicas do not meet.
   std::optional<SlotPlace> choose(std::string_view item,
-                                  std::span<const model::Transport> protocols,
+                                  std::span<const model::Transport> transports,
                                   std::uint32_t start) const;
 
-  SlotUsage usage(std::uint32_t item, model::Transport protocol) const;
+  SlotUsage usage(std::uint32_t item, model::Transport transport) const;
 
  private:
   using Words = std::vector<std::uint64_t>;
-  struct Lane {                          // the slots of one item for one protocol
+  struct Lane {                          // the slots of one item for one transport
     std::vector<std::uint16_t> empty{};  // bit n: the listener on load balancer n is
     std::vector<std::uint16_t> made{};
     Words taken{};
@@ -93,16 +93,16 @@ class SlotTable {
   };
 
   Lane* lane_of(const SlotPlace& place);
-  const Lane& lane(std::uint32_t item, model::Transport protocol) const;
+  const Lane& lane(std::uint32_t item, model::Transport transport) const;
   void refresh_free(Lane& lane, const SlotPlace& place);
   std::optional<std::uint32_t> choose_in(std::uint32_t item,
-                                         std::span<const model::Transport> protocols,
+                                         std::span<const model::Transport> transports,
                                          std::uint32_t start) const;
-  std::vector<std::uint32_t> order_for(std::span<const model::Transport> protocols) const;
+  std::vector<std::uint32_t> order_for(std::span<const model::Transport> transports) const;
 
   const std::vector<ItemShape> items_;
   const Policy policy_;
-  std::vector<std::array<Lane, 2>> lanes_;  // by item, by protocol
+  std::vector<std::array<Lane, 2>> lanes_;  // by item, by transport
 };
 
 }  // namespace berth::ledger

@@ -19,16 +19,16 @@ ItemShape item(std::string name, std::uint32_t slots, std::uint32_t load_balance
           .first_port = 30000,
           .slots = slots,
           .load_balancers = load_balancers,
-          .protocols = {Transport::tcp, Transport::udp}};
+          .transports = {Transport::tcp, Transport::udp}};
 }
 
 void open_all(SlotTable& table) {
   for (std::uint32_t i = 0; i < table.items().size(); ++i) {
     const ItemShape& shape = table.items()[i];
-    for (const Transport protocol : shape.protocols)
+    for (const Transport transport : shape.transports)
       for (std::uint32_t slot = 0; slot < shape.slots; ++slot)
         for (std::uint32_t lb = 0; lb < shape.load_balancers; ++lb)
-          table.set_listener({i, protocol, slot}, lb, {.made = true, .empty = true});
+          table.set_listener({i, transport, slot}, lb, {.made = true, .empty = true});
   }
 }
 

@@ -27,7 +27,7 @@ bool is_in_table(ledger::SlotState from, ledger::SlotState to) {
 bool has_overlap(const std::vector<ledger::Grant>& grants) {
   for (std::size_t i = 0; i < grants.size(); ++i)
     for (std::size_t k = i + 1; k < grants.size(); ++k)
-      if (grants[i].protocol == grants[k].protocol && grants[i].ports.overlaps(grants[k].ports))
+      if (grants[i].transport == grants[k].transport && grants[i].ports.overlaps(grants[k].ports))
         return true;
   return false;
 }
@@ -138,7 +138,7 @@ void LedgerBook::check_granted(const api::Listener& listener, const std::string&
   const auto protocol = claims::transport_of(listener);
   if (!lb || !protocol) return;
   const auto it = balancers_.find(model::object_name(*lb));
-  const ledger::Grant wanted{.protocol = *protocol,
+  const ledger::Grant wanted{.transport = *protocol,
                              .ports = api::ports_of(listener.spec),
                              .owner = {.uid = owner_uid},
                              .item = std::string(claims::item_of(listener))};

@@ -100,23 +100,11 @@ class Askers {
       if (auto more = ledger::with_grant(grants, one.grant, {})) grants = std::move(*more);
     }
     Array out;
-    for (const ledger::Grant& grant : grants) out.push_back(api::encode(shown(grant)));
+    for (const ledger::Grant& grant : grants) out.push_back(api::encode(claims::to_api(grant)));
     return out;
   }
 
  private:
-  static api::Grant shown(const ledger::Grant& grant) {
-    return {.protocol = std::string(model::to_string(grant.protocol)),
-            .start_port = grant.ports.first,
-            .end_port = grant.ports.last,
-            .owner_kind = grant.owner.kind,
-            .owner_namespace = grant.owner.ns,
-            .owner_name = grant.owner.name,
-            .owner_uid = grant.owner.uid,
-            .item = grant.item,
-            .since = format_rfc3339_micro(grant.since)};
-  }
-
   std::vector<controllers::portpool::WantedGrant> by_age() const {
     std::vector<const api::PortPool*> pools;
     for (const auto& [uid, pool] : pools_) pools.push_back(&pool);
@@ -139,7 +127,7 @@ class Askers {
 
   std::vector<api::Grant> wanted() const {
     std::vector<api::Grant> out;
-    for (const auto& one : by_age()) out.push_back(shown(one.grant));
+    for (const auto& one : by_age()) out.push_back(claims::to_api(one.grant));
     return out;
   }
 

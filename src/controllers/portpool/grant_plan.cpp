@@ -11,7 +11,7 @@ namespace {
 // Its Listeners are there: somebody took its grant away.
 bool lives_in(const ledger::Grant& wanted, const std::vector<ledger::Holding>& held) {
   return std::ranges::any_of(held, [&](const ledger::Holding& holding) {
-    return holding.owner.uid == wanted.owner.uid && holding.protocol == wanted.protocol &&
+    return holding.owner.uid == wanted.owner.uid && holding.transport == wanted.transport &&
            holding.ports.overlaps(wanted.ports);
   });
 }
@@ -31,7 +31,7 @@ std::string spelling_of(const api::LoadBalancer& object) {
 const api::Grant* earlier_grant(const api::LoadBalancer& object, const ledger::Grant& wanted,
                                 const std::string& own_since) {
   for (const api::Grant& grant : object.spec.grants) {
-    if (grant.protocol == model::to_string(wanted.protocol) &&
+    if (grant.protocol == model::to_string(wanted.transport) &&
         grant.start_port <= wanted.ports.last && wanted.ports.first <= grant.end_port &&
         (own_since.empty() || grant.since < own_since))
       return &grant;
@@ -92,7 +92,7 @@ GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>&
         lives_in(one.grant, held) ? nullptr : older_contender(pool, one, pools, refs_of);
     if (other) {
       return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
-                                       model::to_string(one.grant.protocol), one.grant.ports.first,
+                                       model::to_string(one.grant.transport), one.grant.ports.first,
                                        one.grant.ports.last, model::to_string(one.lb),
                                        other->meta.key().to_string())};
     }

@@ -55,7 +55,7 @@ bool wants_same(const api::PortPool& pool, const WantedGrant& wanted, const Refs
   return std::ranges::any_of(pool.spec.pool_items, [&](const api::PortPoolItem& item) {
     const Result<std::vector<WantedGrant>> grants = wanted_grants(pool, item, refs_of, {});
     return grants && std::ranges::any_of(*grants, [&](const WantedGrant& other) {
-             return other.lb == wanted.lb && other.grant.protocol == wanted.grant.protocol &&
+             return other.lb == wanted.lb && other.grant.transport == wanted.grant.transport &&
                     other.grant.ports.overlaps(wanted.grant.ports);
            });
   });
@@ -224,10 +224,10 @@ Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
   std::vector<WantedGrant> out;
   if (api::slot_count(item) == 0) return out;
   for (const LoadBalancerRef& lb : parts->lbs) {
-    for (const model::Transport protocol : parts->protocols) {
+    for (const model::Transport transport : parts->protocols) {
       out.push_back(
           {.lb = lb,
-           .grant = {.protocol = protocol,
+           .grant = {.transport = transport,
                      .ports = used_ports(item),
                      .owner = {std::string(claims::kPoolOwner), std::string(pool.meta.ns.view()),
                                pool.meta.name, pool.meta.uid},

@@ -127,7 +127,7 @@ TEST(WantedGrants, OneForEachLoadBalancerAndProtocol) {
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].lb.id, "east");
   EXPECT_EQ(all[3].lb.id, "west");
-  EXPECT_EQ(all[3].grant.protocol, model::Transport::udp);
+  EXPECT_EQ(all[3].grant.transport, model::Transport::udp);
   for (const WantedGrant& one : all) {
     EXPECT_EQ(one.grant.ports, (model::PortRange{30000, 30009}));
     EXPECT_EQ(one.grant.owner.to_string(), "PortPool games/rooms");
