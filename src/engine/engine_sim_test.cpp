@@ -33,6 +33,8 @@ struct WorldOptions {
   // forced off.
   double vanish = 0;
   bool fixed_scheduler = false;
+  // Whether a listener is several things at the provider. Half of the seeds, unless it is said.
+  std::optional<bool> groups{};
 };
 
 // One engine that comes back after each crash, two load balancers, and a user who changes wishes.
@@ -47,11 +49,14 @@ class EngineWorld {
         random_(kernel_.fork_random()),
         provider_({.limits = options.limits,
                    .fixed_scheduler = options.fixed_scheduler,
+                   .groups = options.groups.value_or(seed % 2 == 0),
                    .seed = kernel_.fork_random().next()}) {
     set_log_level(LogLevel::error);
     foreign_ = provider_.add_listener(
         kLb, model::plain_listener(model::Protocol::tcp, {kForeignPort, kForeignPort}, "theirs",
                                    {target(99)}));
+    foreign_half_ = provider_.add_half_made(
+        kLb, model::plain_listener(model::Protocol::tcp, {30000, 30000}, "theirs-too"));
     provider_.set_faults(options.faults);
     provider_.observe([this](const sim::lb::Change& change) { check_change(change); });
     cluster_.on_success = [this](const std::string& key, const Cluster::Object& object) {
@@ -209,6 +214,13 @@ class EngineWorld {
 
   void check_leftovers() {
     for (const LoadBalancerRef& lb : {kLb, kOtherLb}) {
+      bool foreign_stays = lb != kLb;
+      for (const auto& half : provider_.half_made(lb)) {
+        foreign_stays = foreign_stays || half.id == foreign_half_;
+        if (half.id != foreign_half_)
+          kernel_.fail(fmt::format("{} of {} was left half made", half.id, half.spec.name));
+      }
+      if (!foreign_stays) kernel_.fail("what others have half made was removed");
       for (const auto& listener : provider_.listeners(lb)) {
         const bool wished =
             std::any_of(cluster_.objects.begin(), cluster_.objects.end(), [&](const auto& entry) {
@@ -226,6 +238,7 @@ class EngineWorld {
   ModelProvider provider_;
   Cluster cluster_;
   model::ListenerId foreign_;
+  model::ListenerId foreign_half_;
   sim::Process* process_ = nullptr;
   std::unique_ptr<EngineProcess> running_;
   std::unique_ptr<Task> user_;
@@ -238,10 +251,13 @@ sim::SweepOptions sweep_of(std::string name, std::uint64_t count) {
 }
 
 TEST(EngineSimulation, ACrashBeforeOrAfterAnyWriteIsMadeGood) {
-  const auto crashed = sim::crash_everywhere(
-      "engine", [](const CrashPlan& plan) { return EngineWorld(3, {.crash = plan}).run(); });
-  ASSERT_TRUE(crashed) << crashed.error().to_string();
-  EXPECT_GT(crashed->writes, 10u);
+  for (const bool groups : {false, true}) {
+    const auto crashed = sim::crash_everywhere("engine", [&](const CrashPlan& plan) {
+      return EngineWorld(3, {.crash = plan, .groups = groups}).run();
+    });
+    ASSERT_TRUE(crashed) << crashed.error().to_string();
+    EXPECT_GT(crashed->writes, 10u);
+  }
 }
 
 TEST(EngineSimulation, RandomCrashesAreMadeGood) {

@@ -52,6 +52,11 @@ bool agrees(const Boxed<model::Tls>& wished, const Boxed<model::Tls>& reported) 
       [](const model::Certificate& a, const model::Certificate& b) { return agrees(a, b); });
 }
 
+// Any other half is of the listener itself.
+bool is_of_rule(const KnownListener& half) {
+  return std::ranges::any_of(half.spec.rules, [](const Rule& rule) { return !rule.key.empty(); });
+}
+
 // What we asked for stays known while the report agrees with it.
 void keep_asked(const KnownListener& before, KnownListener& now) {
   if (before.asked && lb::agrees(before.spec.attributes, now.spec.attributes)) {
@@ -102,28 +107,52 @@ void Inventory::replace(std::vector<ObservedListener> reported) {
   by_id_.clear();
   by_slot_.clear();
   by_name_.clear();
+  half_made_ = 0;
   for (ObservedListener& listener : reported) {
-    KnownListener known{.id = std::move(listener.id), .spec = std::move(listener.spec)};
+    KnownListener known{.id = std::move(listener.id),
+                        .spec = std::move(listener.spec),
+                        .half_made = listener.half_made};
     for (const Rule& rule : known.spec.rules)
       if (rule.attributes != model::RuleAttributes{}) known.reported_rules.push_back(rule.key);
     if (const auto old = before.find(known.id); old != before.end()) keep_asked(old->second, known);
-    put(std::move(known));
+    insert(std::move(known));
   }
 }
 
 void Inventory::index(const KnownListener& listener) {
-  for (const Transport transport : model::transports_of(listener.spec.protocol))
-    by_slot_.emplace(Slot{transport, listener.spec.ports.first}, &listener);
+  if (listener.half_made) {
+    ++half_made_;
+  } else {
+    for (const Transport transport : model::transports_of(listener.spec.protocol))
+      by_slot_.emplace(Slot{transport, listener.spec.ports.first}, &listener);
+  }
   if (!listener.spec.name.empty()) by_name_.emplace(listener.spec.name, &listener);
 }
 
 void Inventory::unindex(const KnownListener& listener) {
-  for (const Transport transport : model::transports_of(listener.spec.protocol))
-    drop(by_slot_, Slot{transport, listener.spec.ports.first}, listener);
+  if (listener.half_made) {
+    --half_made_;
+  } else {
+    for (const Transport transport : model::transports_of(listener.spec.protocol))
+      drop(by_slot_, Slot{transport, listener.spec.ports.first}, listener);
+  }
   drop(by_name_, std::string_view(listener.spec.name), listener);
 }
 
 void Inventory::put(KnownListener listener) {
+  if (!listener.half_made) erase_half_made(listener.spec.name, {});
+  insert(std::move(listener));
+}
+
+void Inventory::erase_half_made(std::string_view name, const RuleKey& key) {
+  for (const KnownListener* const half : half_made(name)) {
+    const bool fits =
+        key.empty() ? !is_of_rule(*half) : model::find_rule(half->spec, key) != nullptr;
+    if (fits) erase(ListenerId(half->id));
+  }
+}
+
+void Inventory::insert(KnownListener listener) {
   model::sort(listener.spec);
   const auto [it, fresh] = by_id_.try_emplace(listener.id);
   if (!fresh) unindex(it->second);
@@ -163,6 +192,7 @@ void Inventory::put(const NewRule& made) {
     model::sort(listener->spec);
   }
   change(RuleChange{made.rule, made.attributes});
+  if (!made.rule.key.empty()) erase_half_made(listener->spec.name, made.rule.key);
 }
 
 void Inventory::erase(const RuleRef& rule) {
@@ -202,6 +232,13 @@ std::vector<const KnownListener*> Inventory::by_name(std::string_view name) cons
   const auto [first, last] = by_name_.equal_range(name);
   for (auto it = first; it != last; ++it) out.push_back(it->second);
   std::ranges::sort(out, {}, [](const KnownListener* one) { return one->id; });
+  return out;
+}
+
+std::vector<const KnownListener*> Inventory::half_made(std::string_view name) const {
+  if (half_made_ == 0) return {};
+  std::vector<const KnownListener*> out = by_name(name);
+  std::erase_if(out, [](const KnownListener* one) { return !one->half_made; });
   return out;
 }
 

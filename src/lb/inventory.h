@@ -2,7 +2,7 @@
 // our own confirmed changes since. Found by id, by name and by port.
 //
 // Owned by whoever serves the load balancer; not thread-safe. Listeners share no port of one
-// transport: no provider lets them.
+// transport: no provider lets them. What is half made takes no port and is not found by one.
 #pragma once
 
 #include <cstddef>
@@ -25,6 +25,7 @@ struct KnownListener {
   bool asked = false;
   // Rules whose attributes the provider reported. Those of others we asked for, or they are none.
   std::vector<model::RuleKey> reported_rules{};
+  bool half_made = false;  // of a rule, if it has one with a key
 
   bool is_asked(const model::RuleKey& rule) const;
 };
@@ -48,7 +49,8 @@ class Inventory {
   // agrees with them.
   void replace(std::vector<ObservedListener> reported);
 
-  // A confirmed change of ours. Rules and targets may come in any order.
+  // A confirmed change of ours. Rules and targets may come in any order. What was half made of a
+  // listener or a rule is gone with its creation.
   void put(KnownListener listener);
   void erase(const model::ListenerId& id);
   void change(const ListenerChange& change);
@@ -60,10 +62,14 @@ class Inventory {
   // Null when not there. What is returned lives until the next change.
   const KnownListener* by_id(const model::ListenerId& id) const;
   std::vector<const KnownListener*> by_name(std::string_view name) const;
+  // Those of that name that are half made.
+  std::vector<const KnownListener*> half_made(std::string_view name) const;
   // Those that take a port of the range for this transport, lowest first.
   std::vector<const KnownListener*> overlapping(model::Transport transport,
                                                 model::PortRange ports) const;
 
+  bool has_half_made() const { return half_made_ != 0; }
+  // With what is half made.
   std::size_t size() const { return by_id_.size(); }
   bool empty() const { return by_id_.empty(); }
   const std::map<model::ListenerId, KnownListener>& all() const { return by_id_; }
@@ -72,6 +78,9 @@ class Inventory {
   using Slot = std::pair<model::Transport, model::Port>;
   KnownListener* find(const model::ListenerId& id);
   model::Rule* find(const RuleRef& rule);
+  void insert(KnownListener listener);
+  // Of the rule with this key; of the listener itself, if it is empty.
+  void erase_half_made(std::string_view name, const model::RuleKey& key);
   void index(const KnownListener& listener);
   void unindex(const KnownListener& listener);
 
@@ -79,6 +88,7 @@ class Inventory {
   std::multimap<Slot, const KnownListener*> by_slot_;
   // The views point into the listeners, which do not move.
   std::unordered_multimap<std::string_view, const KnownListener*> by_name_;
+  std::size_t half_made_ = 0;  // so many; mostly none
 };
 
 }  // namespace berth::lb

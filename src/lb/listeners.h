@@ -20,10 +20,20 @@
 
 namespace berth::lb {
 
-// A listener as the provider has it.
+// A listener as the provider has it, or what there is of one.
+//
+// Where a listener is several things at the provider, a process may die between two of them, on the
+// way up or on the way down. What is left then is half made: nothing of it listens or has targets.
+// It has the name that it was made for, and protocol and ports where they are known; one of a rule
+// has that rule's key, any other has none. `create` under its name, or `create_rules` under its
+// name and key, makes it whole or replaces it, and leaves nothing half made. `remove` with its id
+// takes away what there is; if it has become whole under another id meanwhile, that takes nothing.
+// An entry of a call that fails and leaves such a thing behind says `conflict`, or `timeout`:
+// somebody must look.
 struct ObservedListener {
   model::ListenerId id{};
   model::ListenerSpec spec{};
+  bool half_made = false;
 };
 
 // What to look for. One of these is enough: a listener that fits any of them is an answer.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace berth::lb {
@@ -82,6 +83,7 @@ class Planner {
     for (std::size_t i = 0; i < wishes_.size(); ++i) {
       if (wishes_[i].spec) serve(i);
     }
+    if (known_.has_half_made()) tidy();
     return std::move(out_);
   }
 
@@ -91,7 +93,8 @@ class Planner {
     const Desired& wish = wishes_[index];
     if (!wish.spec) return;
     for (const KnownListener* listener : named_by(wish, known_)) {
-      const bool is_free = !kept_.contains(listener->id) && !removed_.contains(listener->id);
+      const bool is_free =
+          !listener->half_made && !kept_.contains(listener->id) && !removed_.contains(listener->id);
       if (!is_free || !is_at(*listener, *wish.spec) || !is_ours(wish, *listener)) continue;
       // Whoever else wants it keeps it where it is: this one is its own.
       if (!can_become(*listener, *wish.spec)) {
@@ -106,6 +109,7 @@ class Planner {
 
   void remove_outdated(std::size_t index) {
     for (const KnownListener* listener : named_by(wishes_[index], known_)) {
+      if (listener->half_made) continue;
       if (verdict_on(wishes_[index], *listener) == Verdict::change) remove(index, *listener);
     }
   }
@@ -113,6 +117,28 @@ class Planner {
   void remove(std::size_t index, const KnownListener& listener) {
     out_.findings[index].verdict = Verdict::change;
     if (removed_.insert(listener.id).second) out_.removals.push_back({index, listener.id});
+  }
+
+  // What is half made and will not be finished. Last, so that traffic waits for none of it.
+  void tidy() {
+    std::unordered_map<std::string_view, std::size_t> wanted;  // whose creations finish it
+    for (std::size_t i = 0; i < wishes_.size(); ++i)
+      if (wishes_[i].spec) wanted.emplace(wishes_[i].name, i);
+    for (std::size_t i = 0; i < wishes_.size(); ++i) {
+      const auto first = wanted.find(wishes_[i].name);
+      const bool is_anothers = first != wanted.end() && first->second != i;
+      const bool may_need_it = wishes_[i].spec && out_.findings[i].verdict != Verdict::as_wished;
+      if (is_anothers || may_need_it) continue;
+      for (const KnownListener* half : known_.half_made(wishes_[i].name))
+        if (may_discard(wishes_[i], *half)) remove(i, *half);
+    }
+  }
+
+  bool may_discard(const Desired& wish, const KnownListener& half) const {
+    // Where the wish itself is at its place, it is the one that seems to want it.
+    const bool is_own = wish.spec && is_at(half, *wish.spec);
+    if (!is_own && rules_.wished_elsewhere && rules_.wished_elsewhere(half)) return false;
+    return is_ours(wish, half) && has_right(wish, half);
   }
 
   void serve(std::size_t index) {

@@ -7,6 +7,9 @@
 // prefix: ids and names in a wish come from objects that people can write, and only say which of
 // ours is meant. A wish removes nothing outside of the ports that its owner has, and nothing that
 // another wish wants.
+//
+// What is half made is in nobody's way and no wish's listener. Creations of its name make it whole;
+// for a wish that has all it wants without it, or wants nothing, it is removed like a listener.
 #pragma once
 
 #include <cstddef>

@@ -111,6 +111,21 @@ World generated_world(const model::Abilities& limits) {
   return world;
 }
 
+// What is half made: of listeners and of rules, ours or somebody else's, anywhere.
+World generated_halves() {
+  World halves;
+  const int count = pick(3) ? pick(5) : 0;
+  for (int i = 0; i < count; ++i) {
+    std::string name = pick(4) ? fmt::format("{}{}", kOurs, pick(8)) : fmt::format("theirs-{}", i);
+    const Protocol protocol = generated_protocol();
+    ListenerSpec spec = model::without_targets(
+        generated_listener(protocol, generated_ports(true), std::move(name)));
+    if (model::is_layer7(protocol) && spec.rules.size() > 1) spec.rules.resize(1);
+    halves.emplace(ListenerId(fmt::format("half-{}", i)), std::move(spec));
+  }
+  return halves;
+}
+
 struct GeneratedWish {
   std::optional<ListenerSpec> spec{};
   std::string name{};
@@ -119,13 +134,17 @@ struct GeneratedWish {
   model::PortRange own{1, kPorts};
 };
 
-std::vector<GeneratedWish> generated_wishes(const World& world, const model::Abilities& limits) {
+std::vector<GeneratedWish> generated_wishes(const World& world, const World& halves,
+                                            const model::Abilities& limits) {
   std::vector<GeneratedWish> out;
   for (int i = 0; i < 8; ++i) {
     if (pick(3) == 0) continue;
     GeneratedWish wish{.name = fmt::format("{}{}", kOurs, i), .protocol = generated_protocol()};
     for (const auto& [id, there] : world) {
       if (there.name == wish.name && pick(2)) wish.known_id = id;
+    }
+    for (const auto& [id, there] : halves) {
+      if (pick(6) == 0) wish.known_id = id;
     }
     if (pick(4)) {
       wish.spec = generated_listener(
@@ -136,9 +155,10 @@ std::vector<GeneratedWish> generated_wishes(const World& world, const model::Abi
   return out;
 }
 
-Inventory known_of(const World& world) {
+Inventory known_of(const World& world, const World& halves) {
   std::vector<ObservedListener> listed;
   for (const auto& [id, spec] : world) listed.push_back({id, spec});
+  for (const auto& [id, spec] : halves) listed.push_back({id, spec, true});
   Inventory out;
   out.replace(std::move(listed));
   return out;
@@ -159,8 +179,9 @@ std::vector<Desired> views(const std::vector<GeneratedWish>& wishes) {
 // A provider that takes calls in order, and refuses what one would refuse.
 class Provider {
  public:
-  Provider(const std::vector<GeneratedWish>& wishes, const model::Abilities& limits, World& world)
-      : wishes_(wishes), limits_(limits), world_(world) {}
+  Provider(const std::vector<GeneratedWish>& wishes, const model::Abilities& limits, World& world,
+           World& halves)
+      : wishes_(wishes), limits_(limits), world_(world), halves_(halves) {}
 
   void take(const Batches& calls) {
     take(calls.removals, limits_.remove_batch);
@@ -197,13 +218,25 @@ class Provider {
     return *rule;
   }
 
-  void apply(const Removal& step) { RC_ASSERT(world_.erase(step.id) == 1u); }
+  // What is half made is finished with the creation of its name, and of its rule if it has one.
+  void finish(const std::string& name, const model::RuleKey& key) {
+    std::erase_if(halves_, [&](const auto& half) {
+      const auto& rules = half.second.rules;
+      const bool of_rule = !rules.empty() && !rules.front().key.empty();
+      return half.second.name == name && (of_rule ? rules.front().key == key : key.empty());
+    });
+  }
+
+  void apply(const Removal& step) {
+    RC_ASSERT(world_.erase(step.id) + halves_.erase(step.id) == 1u);
+  }
   void apply(const Creation& step) {
     ListenerSpec spec = model::without_targets(*wishes_[step.wish].spec);
     if (model::is_layer7(spec.protocol)) spec.rules.clear();
     RC_ASSERT(spec.ports.size() == 1 || limits_.has_ranges);
     for (const auto& [id, there] : world_) RC_ASSERT(!collide(there, spec, limits_));
     created_[step.wish] = ListenerId(fmt::format("new-{}", step.wish));
+    finish(spec.name, {});
     world_.emplace(created_[step.wish], std::move(spec));
   }
   void apply(const ListenerStep& step) {
@@ -222,6 +255,7 @@ class Provider {
     RC_ASSERT(model::find_rule(listener, step.rule.rule.key) == nullptr);
     listener.rules.push_back({.key = step.rule.rule.key, .attributes = step.rule.attributes});
     model::sort(listener);
+    finish(listener.name, step.rule.rule.key);
   }
   void apply(const RuleStep& step) {
     Rule& rule = rule_of(step.wish, step.change.rule);
@@ -255,34 +289,33 @@ class Provider {
   const std::vector<GeneratedWish>& wishes_;
   const model::Abilities& limits_;
   World& world_;
+  World& halves_;
   std::map<std::size_t, ListenerId> created_{};
   std::set<std::pair<std::size_t, model::RuleKey>> removing_{};
 };
-
-void apply(const Batches& calls, const std::vector<GeneratedWish>& wishes,
-           const model::Abilities& limits, World& world) {
-  Provider(wishes, limits, world).take(calls);
-}
 
 bool is_theirs(const ListenerSpec& spec) { return !spec.name.starts_with(kOurs); }
 
 struct Case {
   model::Abilities limits = generated_limits();
   World world = generated_world(limits);
-  std::vector<GeneratedWish> wishes = generated_wishes(world, limits);
+  World halves = generated_halves();
+  std::vector<GeneratedWish> wishes = generated_wishes(world, halves, limits);
   std::set<ListenerId> wished_elsewhere{};
 
   Case() {
-    for (const auto& [id, there] : world) {
+    World all = world;
+    all.insert(halves.begin(), halves.end());
+    for (const auto& [id, there] : all) {
       const bool named = std::any_of(wishes.begin(), wishes.end(), [&](const auto& wish) {
         return wish.name == there.name || wish.known_id == id;
       });
       if (!named && !is_theirs(there) && pick(2)) wished_elsewhere.insert(id);
     }
   }
-  Plan plan() const { return plan_of(world); }
-  Plan plan_of(const World& now) const {
-    const Inventory known = known_of(now);
+  Plan plan() const { return plan_of(world, halves); }
+  Plan plan_of(const World& now, const World& half_made) const {
+    const Inventory known = known_of(now, half_made);
     const PlanRules rules{
         .limits = limits,
         .name_prefix = kOurs,
@@ -294,13 +327,18 @@ struct Case {
                               const auto& next) { return !Provider::fixed(there, next); }};
     return lb::plan(views(wishes), known, rules);
   }
+  // One plan done.
+  void apply(World& now, World& half_made) const {
+    Provider(wishes, limits, now, half_made).take(cut(plan_of(now, half_made), limits));
+  }
 };
 
 RC_GTEST_PROP(PlanProperties, ApplyingThePlanGivesWhatIsWished, ()) {
   const Case given;
   const Plan plan = given.plan();
   World after = given.world;
-  apply(cut(plan, given.limits), given.wishes, given.limits, after);
+  World halves = given.halves;
+  given.apply(after, halves);
 
   for (std::size_t i = 0; i < given.wishes.size(); ++i) {
     const GeneratedWish& wish = given.wishes[i];
@@ -329,11 +367,17 @@ RC_GTEST_PROP(PlanProperties, ApplyingThePlanGivesWhatIsWished, ()) {
 RC_GTEST_PROP(PlanProperties, WhatIsNotOursStaysAsItWas, ()) {
   const Case given;
   World after = given.world;
-  apply(cut(given.plan(), given.limits), given.wishes, given.limits, after);
+  World halves = given.halves;
+  given.apply(after, halves);
   for (const auto& [id, before] : given.world) {
     if (!is_theirs(before) && !given.wished_elsewhere.contains(id)) continue;
     RC_ASSERT(after.contains(id));
     RC_ASSERT(after.at(id) == before);
+  }
+  for (const auto& [id, before] : given.halves) {
+    const bool named = std::ranges::any_of(
+        given.wishes, [&](const GeneratedWish& wish) { return wish.name == before.name; });
+    if (!named || is_theirs(before)) RC_ASSERT(halves.contains(id));
   }
 }
 
@@ -345,7 +389,8 @@ RC_GTEST_PROP(PlanProperties, WhatNoOwnerHasStaysAsItWas, ()) {
     wish.own = wish.spec ? wish.spec->ports : model::PortRange{first, first};
   }
   World after = given.world;
-  apply(cut(given.plan(), given.limits), given.wishes, given.limits, after);
+  World halves = given.halves;
+  given.apply(after, halves);
   for (const auto& [id, before] : given.world) {
     const bool reached = std::ranges::any_of(given.wishes, [&](const GeneratedWish& wish) {
       if (wish.own.contains(before.ports) && wish.name == before.name) return true;
@@ -357,15 +402,43 @@ RC_GTEST_PROP(PlanProperties, WhatNoOwnerHasStaysAsItWas, ()) {
     RC_ASSERT(after.contains(id));
     RC_ASSERT(after.at(id) == before);
   }
+  for (const Removal& step : given.plan().removals) {
+    const auto half = given.halves.find(step.id);
+    if (half == given.halves.end()) continue;
+    RC_ASSERT(given.wishes[step.wish].name == half->second.name);
+    RC_ASSERT(given.wishes[step.wish].own.contains(half->second.ports));
+  }
 }
 
 // A leftover that one wish may not remove, another may: then the first is served by the next plan.
 RC_GTEST_PROP(PlanProperties, AfterAFewPlansThereIsNothingLeftToDo, ()) {
   const Case given;
   World after = given.world;
-  for (std::size_t i = 0; i <= given.wishes.size(); ++i)
-    apply(cut(given.plan_of(after), given.limits), given.wishes, given.limits, after);
-  RC_ASSERT(given.plan_of(after).empty());
+  World halves = given.halves;
+  // One more for what is half made, which goes when all else is done.
+  for (std::size_t i = 0; i <= given.wishes.size() + 1; ++i) given.apply(after, halves);
+  const Plan last = given.plan_of(after, halves);
+  RC_ASSERT(last.empty());
+  // Finished or removed; only a wish that cannot be met leaves it where it is.
+  for (const auto& [id, half] : halves) {
+    for (std::size_t i = 0; i < given.wishes.size(); ++i)
+      RC_ASSERT(given.wishes[i].name != half.name ||
+                (given.wishes[i].spec && last.findings[i].verdict != Verdict::as_wished));
+  }
+}
+
+RC_GTEST_PROP(PlanProperties, WhatIsHalfMadeIsInNobodysWay, ()) {
+  const Case given;
+  const Plan with = given.plan();
+  const Plan without = given.plan_of(given.world, {});
+  for (std::size_t i = 0; i < given.wishes.size(); ++i) {
+    RC_ASSERT(with.findings[i].listener_id == without.findings[i].listener_id);
+    if (with.findings[i].verdict == Verdict::change) continue;  // perhaps to remove it
+    RC_ASSERT(with.findings[i].verdict == without.findings[i].verdict);
+  }
+  RC_ASSERT(with.creations.size() == without.creations.size());
+  RC_ASSERT(with.rule_creations.size() == without.rule_creations.size());
+  RC_ASSERT(with.targets.size() == without.targets.size());
 }
 
 RC_GTEST_PROP(PlanProperties, AWishIsRefusedOnlyForAReason, ()) {

@@ -7,7 +7,9 @@
 //   INSTANTIATE_TEST_SUITE_P(Driver, EdgeConformance, testing::ValuesIn(lb::conformance_checks()),
 //                            lb::name_of_check);
 //
-// What a driver cannot do at all (its limits say so) is not checked. Failures are gtest's.
+// What a driver cannot do at all (its abilities say so) is not checked. Seams and things that it
+// has beyond the others are named when the checks are asked for: then there are more checks in the
+// list. Failures are gtest's.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,6 +52,25 @@ class Subject {
   virtual model::Tls certificate(int) { return {}; }
   // Whether weights are kept.
   virtual bool has_weights() { return true; }
+  // The process that has the driver dies after so many further writes to the provider, and
+  // `driver` is then that of another. Below 0: not any more. False: it cannot be done.
+  virtual bool break_off(int /*after*/) { return false; }
+  // For a driver with a maker: load balancers that may be made, of another name for each n; the
+  // same in another region, which is not that of the first two.
+  virtual NewLoadBalancer wanted(int n) {
+    return {.account = first().account,
+            .region = first().region,
+            .name = fmt::format("conformance-{}", n),
+            .tags = {mark(), {"number", fmt::to_string(n)}}};
+  }
+  virtual std::string elsewhere() { return first().region + "-2"; }
+  virtual Tag mark() { return {"made-by", "conformance"}; }
+};
+
+// What a driver has beyond the others. Of what it has not, a check says so.
+struct Extent {
+  bool maker = false;
+  bool half_made = false;  // a listener or a rule is several things at the provider
 };
 
 struct Check {
@@ -59,7 +80,7 @@ struct Check {
   friend void PrintTo(const Check& check, std::ostream* out) { *out << check.name; }
 };
 
-std::vector<Check> conformance_checks();
+std::vector<Check> conformance_checks(const Extent& extent = {});
 std::string name_of_check(const testing::TestParamInfo<Check>& info);
 
 }  // namespace berth::lb

@@ -130,6 +130,38 @@ void Probe::expect_change(const LoadBalancerRef& lb, const RuleChange& change,
   EXPECT_TRUE(agrees(change.attributes, rule(lb, change.rule).attributes));
 }
 
+std::vector<ObservedListener> Probe::look_up(const LoadBalancerRef& lb,
+                                             const std::vector<Question>& questions) {
+  auto found = driver().look_up(context(), lb, questions);
+  EXPECT_TRUE(found) << found.error().to_string();
+  return found ? std::move(*found) : std::vector<ObservedListener>{};
+}
+
+void Probe::cut_off(const std::function<bool(int)>& act, const std::function<void(int)>& look) {
+  constexpr int kMostWrites = 12;  // no driver needs so many for one thing
+  for (int n = 0;; ++n) {
+    SCOPED_TRACE(fmt::format("cut off after {} writes", n));
+    ASSERT_LE(n, kMostWrites) << "it never goes through";
+    ASSERT_TRUE(subject_.break_off(n)) << "the subject must be able to end a driver's process";
+    const bool is_through = act(n);
+    ASSERT_TRUE(subject_.break_off(-1));
+    look(n);
+    if (is_through) return;
+  }
+}
+
+std::vector<ObservedListener> Probe::named(const LoadBalancerRef& lb, std::string_view name) {
+  std::vector<ObservedListener> out = list(lb);
+  std::erase_if(out, [&](const ObservedListener& one) { return one.spec.name != name; });
+  return out;
+}
+
+std::vector<ObservedListener> Probe::half_made(const LoadBalancerRef& lb, std::string_view name) {
+  std::vector<ObservedListener> out = named(lb, name);
+  std::erase_if(out, [](const ObservedListener& one) { return !one.half_made; });
+  return out;
+}
+
 std::vector<ObservedListener> Probe::list(const LoadBalancerRef& lb) {
   auto listed = driver().list(context(), lb);
   EXPECT_TRUE(listed) << listed.error().to_string();

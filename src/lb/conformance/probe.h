@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,6 +19,7 @@ class Probe {
 
   Listeners& driver() { return *subject_.driver().listeners; }
   Directory& directory() { return *subject_.driver().directory; }
+  Maker& maker() { return *subject_.driver().maker; }
   Context context() { return subject_.context(); }
   const model::Abilities& abilities() { return driver().abilities(); }
   model::Port port(int n) { return static_cast<model::Port>(subject_.first_port() + n); }
@@ -59,6 +61,15 @@ class Probe {
   void expect_change(const model::LoadBalancerRef& lb, const RuleChange& change,
                      const model::RuleAttributes& before);
 
+  std::vector<ObservedListener> look_up(const model::LoadBalancerRef& lb,
+                                        const std::vector<Question>& questions);
+  // Runs `act` again and again, its process ended after no write, after one, and so on, until it
+  // goes through; `n` counts. After each of them `look` is called.
+  void cut_off(const std::function<bool(int n)>& act, const std::function<void(int n)>& look);
+  // What is listed under the name. Of these, what is half made.
+  std::vector<ObservedListener> named(const model::LoadBalancerRef& lb, std::string_view name);
+  std::vector<ObservedListener> half_made(const model::LoadBalancerRef& lb, std::string_view name);
+
   // What is listed now. What is not there is a failure of gtest's, but for `find`.
   std::vector<ObservedListener> list(const model::LoadBalancerRef& lb);
   std::optional<ObservedListener> find(const model::LoadBalancerRef& lb,
@@ -82,5 +93,11 @@ class Probe {
 std::vector<Check> listener_checks();
 std::vector<Check> target_checks();
 std::vector<Check> rule_checks();
+std::vector<Check> question_checks();
+std::vector<Check> directory_checks();
+std::vector<Check> half_made_checks();
+std::vector<Check> checks_without_half_made();
+std::vector<Check> maker_checks();
+std::vector<Check> checks_without_maker();
 
 }  // namespace berth::lb

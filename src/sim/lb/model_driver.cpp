@@ -31,6 +31,55 @@ std::string label_of(Call call, const LoadBalancerRef& lb) {
   return fmt::format("{} {}", to_string(call), lb.id);
 }
 
+// The group that is made before it. A listener of layer 7 has none: its rules have them.
+std::optional<Group> group_for(const model::ListenerSpec& spec) {
+  if (is_layer7(spec.protocol)) return std::nullopt;
+  return Group{spec.name, spec.protocol, spec.ports, {}, {}};
+}
+std::optional<Group> group_for(const NewRule& rule) {
+  return Group{.key = rule.rule.key, .user = rule.rule.listener};
+}
+
+using Groups = std::map<ListenerId, Group>;
+
+// What there is of it is a group alone.
+bool is_half(const ListenerId& id, const Groups& groups) { return groups.contains(id); }
+bool is_half(const RuleRef&, const Groups&) { return false; }
+
+std::vector<ListenerId> groups_of(const ListenerId& listener, const Groups& groups) {
+  std::vector<ListenerId> out;
+  for (const auto& [id, group] : groups)
+    if (id == listener || group.user == listener) out.push_back(id);
+  return out;
+}
+std::vector<ListenerId> groups_of(const RuleRef& rule, const Groups& groups) {
+  std::vector<ListenerId> out;
+  for (const auto& [id, group] : groups)
+    if (group.user == rule.listener && group.key == rule.key) out.push_back(id);
+  return out;
+}
+
+// Whether the same call would soon fail in the same way: then its group shall not wait for it.
+bool is_final(Code code) {
+  switch (code) {
+    case Code::invalid:
+    case Code::unsupported:
+    case Code::already_exists:
+    case Code::not_found:
+    case Code::exhausted:
+    case Code::forbidden: return true;
+    default: return false;
+  }
+}
+
+// It failed, and a part of it is done.
+Failure in_part(const Error& error) {
+  if (error.code == Code::timeout || error.code == Code::stopped) return fail(error);
+  Error out = error_of(Code::conflict, "only a part is done: {}", error.message);
+  out.retry_after = error.retry_after;
+  return fail(out);
+}
+
 }  // namespace
 
 template <class F>
@@ -47,32 +96,34 @@ auto ModelDriver::reach(const Context& context, std::string_view label, Effect e
 }
 
 std::vector<Result<model::LoadBalancerInfo>> ModelDriver::describe(
-    const Context& context, const model::CredentialId&, std::span<const LoadBalancerRef> lbs) {
-  std::vector<Result<model::LoadBalancerInfo>> out;
-  for (const LoadBalancerRef& lb : lbs) {
-    out.push_back(reach(context, label_of(Call::describe, lb), Effect::read,
-                        [&](Instant now) { return provider_.describe(lb, now); }));
-  }
-  return out;
+    const Context& context, const model::CredentialId& credential,
+    std::span<const LoadBalancerRef> lbs) {
+  if (lbs.empty()) return {};
+  auto described = reach(context, label_of(Call::describe, lbs.front()), Effect::read,
+                         [&](Instant now) { return provider_.describe(credential, lbs, now); });
+  if (described) return std::move(*described);
+  return std::vector<Result<model::LoadBalancerInfo>>(
+      lbs.size(), Result<model::LoadBalancerInfo>(pass(described)));
 }
 
 Result<std::vector<berth::lb::FoundLoadBalancer>> ModelDriver::search(
-    const Context& context, const model::CredentialId&, const berth::lb::DirectoryQuery& query) {
+    const Context& context, const model::CredentialId& credential,
+    const berth::lb::DirectoryQuery& query) {
   return reach(context, "search " + query.name, Effect::read,
-               [&](Instant now) { return provider_.search(query, now); });
+               [&](Instant now) { return provider_.search(credential, query, now); });
 }
 
 Result<std::vector<ObservedListener>> ModelDriver::list(const Context& context,
                                                         const Place& place) {
   return reach(context, label_of(Call::list, place.lb), Effect::read,
-               [&](Instant now) { return provider_.list(place.lb, now); });
+               [&](Instant now) { return provider_.list(place, now); });
 }
 
 Result<std::vector<ObservedListener>> ModelDriver::look_up(const Context& context,
                                                            const Place& place,
                                                            std::span<const Question> questions) {
   return reach(context, label_of(Call::look_up, place.lb), Effect::read,
-               [&](Instant now) { return provider_.look_up(place.lb, questions, now); });
+               [&](Instant now) { return provider_.look_up(place, questions, now); });
 }
 
 template <class F>
@@ -108,54 +159,220 @@ Result<ModelDriver::Results> ModelDriver::await_task(const Context& context, con
   }
 }
 
+ModelDriver::Results ModelDriver::create_bare(const Context& context, const Place& place,
+                                              std::vector<model::ListenerSpec> wanted) {
+  return write(context, place.lb, Call::create, wanted.size(),
+               [&](Instant now) { return provider_.create(place, wanted, now); });
+}
+
+ModelDriver::Results ModelDriver::remove_bare(const Context& context, const Place& place,
+                                              std::vector<ListenerId> ids) {
+  return write(context, place.lb, Call::remove, ids.size(),
+               [&](Instant now) { return provider_.remove(place, ids, now); });
+}
+
+ModelDriver::Results ModelDriver::create_bare(const Context& context, const Place& place,
+                                              std::vector<NewRule> wanted) {
+  return write(context, place.lb, Call::create_rules, wanted.size(),
+               [&](Instant now) { return provider_.create_rules(place, wanted, now); });
+}
+
+ModelDriver::Results ModelDriver::remove_bare(const Context& context, const Place& place,
+                                              std::vector<RuleRef> rules) {
+  return write(context, place.lb, Call::remove_rules, rules.size(),
+               [&](Instant now) { return provider_.remove_rules(place, rules, now); });
+}
+
 std::vector<Result<ListenerId>> ModelDriver::create(const Context& context, const Place& place,
                                                     std::span<const model::ListenerSpec> wanted) {
-  return write(context, place.lb, Call::create, wanted.size(), [&](Instant now) {
-    return provider_.create(place.lb, {wanted.begin(), wanted.end()}, now);
-  });
+  return create_grouped(context, place, wanted);
 }
 
 std::vector<Result<>> ModelDriver::remove(const Context& context, const Place& place,
                                           std::span<const ListenerId> ids) {
-  return without_ids(write(context, place.lb, Call::remove, ids.size(), [&](Instant now) {
-    return provider_.remove(place.lb, {ids.begin(), ids.end()}, now);
-  }));
+  return without_ids(remove_grouped(context, place, ids));
 }
 
 std::vector<Result<>> ModelDriver::change(const Context& context, const Place& place,
                                           std::span<const ListenerChange> changes) {
-  return without_ids(
-      write(context, place.lb, Call::change_listeners, changes.size(), [&](Instant now) {
-        return provider_.change(place.lb, {changes.begin(), changes.end()}, now);
-      }));
+  return without_ids(write(
+      context, place.lb, Call::change_listeners, changes.size(),
+      [&](Instant now) { return provider_.change(place, {changes.begin(), changes.end()}, now); }));
 }
 
 std::vector<Result<>> ModelDriver::create_rules(const Context& context, const Place& place,
                                                 std::span<const NewRule> wanted) {
-  return without_ids(write(context, place.lb, Call::create_rules, wanted.size(), [&](Instant now) {
-    return provider_.create_rules(place.lb, {wanted.begin(), wanted.end()}, now);
-  }));
+  return without_ids(create_grouped(context, place, wanted));
 }
 
 std::vector<Result<>> ModelDriver::remove_rules(const Context& context, const Place& place,
                                                 std::span<const RuleRef> rules) {
-  return without_ids(write(context, place.lb, Call::remove_rules, rules.size(), [&](Instant now) {
-    return provider_.remove_rules(place.lb, {rules.begin(), rules.end()}, now);
-  }));
+  return without_ids(remove_grouped(context, place, rules));
 }
 
 std::vector<Result<>> ModelDriver::change_rules(const Context& context, const Place& place,
                                                 std::span<const RuleChange> changes) {
   return without_ids(write(context, place.lb, Call::change_rules, changes.size(), [&](Instant now) {
-    return provider_.change_rules(place.lb, {changes.begin(), changes.end()}, now);
+    return provider_.change_rules(place, {changes.begin(), changes.end()}, now);
   }));
 }
 
 std::vector<Result<>> ModelDriver::change_targets(const Context& context, const Place& place,
                                                   std::span<const TargetChange> changes) {
   return without_ids(write(context, place.lb, Call::targets, changes.size(), [&](Instant now) {
-    return provider_.change_targets(place.lb, {changes.begin(), changes.end()}, now);
+    return provider_.change_targets(place, {changes.begin(), changes.end()}, now);
   }));
+}
+
+// --- Groups.
+
+// One for each entry: the group, nothing where none is needed, or why there is none.
+template <class Wanted>
+ModelDriver::Results ModelDriver::create_groups(const Context& context, const Place& place,
+                                                std::span<const Wanted> wanted) {
+  Results out(wanted.size(), Result<ListenerId>(ListenerId{}));
+  std::vector<Group> needed;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    auto group = group_for(wanted[i]);
+    if (!group) continue;
+    needed.push_back(std::move(*group));
+    at.push_back(i);
+  }
+  if (needed.empty()) return out;
+  Results made = write(context, place.lb, Call::create_groups, needed.size(),
+                       [&](Instant now) { return provider_.create_groups(place, needed, now); });
+  for (std::size_t k = 0; k < made.size(); ++k) out[at[k]] = std::move(made[k]);
+  return out;
+}
+
+ModelDriver::Results ModelDriver::remove_groups(const Context& context, const Place& place,
+                                                const std::vector<std::vector<ListenerId>>& ids) {
+  Results out(ids.size(), Result<ListenerId>(ListenerId{}));
+  std::vector<std::pair<std::size_t, ListenerId>> all;
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    for (const ListenerId& id : ids[i]) all.emplace_back(i, id);
+  const std::size_t batch = group_batch(abilities());
+  for (std::size_t first = 0; first < all.size(); first += batch) {
+    const std::size_t size = std::min(batch, all.size() - first);
+    std::vector<ListenerId> part;
+    for (std::size_t i = 0; i < size; ++i) part.push_back(all[first + i].second);
+    const Results results = write(context, place.lb, Call::remove_groups, size, [&](Instant now) {
+      return provider_.remove_groups(place, part, now);
+    });
+    for (std::size_t i = 0; i < size; ++i)
+      if (!results[i] && out[all[first + i].first]) out[all[first + i].first] = results[i];
+  }
+  return out;
+}
+
+template <class Wanted>
+ModelDriver::Results ModelDriver::create_grouped(const Context& context, const Place& place,
+                                                 std::span<const Wanted> wanted) {
+  if (!provider_.options().groups)
+    return create_bare(context, place, std::vector(wanted.begin(), wanted.end()));
+  const Results groups = create_groups(context, place, wanted);
+  Results out = groups;
+  std::vector<Wanted> ready;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (!groups[i]) continue;
+    ready.push_back(wanted[i]);
+    at.push_back(i);
+  }
+  if (ready.empty()) return out;
+  Results made = create_bare(context, place, std::move(ready));
+  for (std::size_t k = 0; k < made.size(); ++k) out[at[k]] = std::move(made[k]);
+  discard_useless(context, place, groups, out);
+  return out;
+}
+
+// What was refused for good needs its group no more. Of what may be tried again it stays, and
+// whoever asked must know.
+void ModelDriver::discard_useless(const Context& context, const Place& place, const Results& groups,
+                                  Results& out) {
+  std::vector<std::vector<ListenerId>> useless(out.size());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const bool has_group = groups[i] && !groups[i]->empty();
+    if (!out[i] && has_group && is_final(out[i].error().code)) useless[i] = {*groups[i]};
+  }
+  const Results removed = remove_groups(context, place, useless);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] || !groups[i] || groups[i]->empty()) continue;
+    const bool is_clean =
+        !useless[i].empty() && (removed[i] || removed[i].error().code == Code::not_found);
+    if (!is_clean) out[i] = in_part(out[i].error());
+  }
+}
+
+template <class Gone>
+ModelDriver::Results ModelDriver::remove_grouped(const Context& context, const Place& place,
+                                                 std::span<const Gone> gone) {
+  if (!provider_.options().groups)
+    return remove_bare(context, place, std::vector(gone.begin(), gone.end()));
+  auto groups = reach(context, label_of(Call::list_groups, place.lb), Effect::read,
+                      [&](Instant now) { return provider_.list_groups(place, now); });
+  if (!groups) return Results(gone.size(), Result<ListenerId>(pass(groups)));
+  Results out(gone.size(), Result<ListenerId>(ListenerId{}));
+  std::vector<std::vector<ListenerId>> theirs(gone.size());
+  std::vector<Gone> whole;
+  std::vector<std::size_t> at;
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    theirs[i] = groups_of(gone[i], *groups);
+    if (is_half(gone[i], *groups)) continue;
+    whole.push_back(gone[i]);
+    at.push_back(i);
+  }
+  Results removed = whole.empty() ? Results{} : remove_bare(context, place, std::move(whole));
+  for (std::size_t k = 0; k < removed.size(); ++k) {
+    if (removed[k]) continue;
+    out[at[k]] = std::move(removed[k]);
+    theirs[at[k]].clear();  // they are used
+  }
+  const Results cleared = remove_groups(context, place, theirs);
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (!cleared[i]) out[i] = is_half(gone[i], *groups) ? cleared[i] : in_part(cleared[i].error());
+  }
+  return out;
+}
+
+// --- Load balancers.
+
+std::vector<Result<LoadBalancerRef>> ModelDriver::make(
+    const Context& context, const model::CredentialId& credential,
+    std::span<const berth::lb::NewLoadBalancer> wanted) {
+  std::vector<Result<LoadBalancerRef>> out;
+  for (const auto& one : wanted) out.push_back(make_one(context, credential, one));
+  return out;
+}
+
+Result<LoadBalancerRef> ModelDriver::make_one(const Context& context,
+                                              const model::CredentialId& credential,
+                                              const berth::lb::NewLoadBalancer& wanted) {
+  const LoadBalancerRef name{.id = wanted.name};
+  const Results begun = write(context, name, Call::make, 1,
+                              [&](Instant now) { return provider_.make(credential, wanted, now); });
+  if (!begun[0]) return fail(begun[0].error());
+  const auto lb = provider_.made(wanted);  // as the reply says
+  if (!lb) return fail(Code::not_found, "{} is gone again", wanted.name);
+  const Results tagged = write(context, *lb, Call::tag, 1,
+                               [&](Instant now) { return provider_.tag({*lb, credential}, now); });
+  if (!tagged[0]) return fail(tagged[0].error());
+  return *lb;
+}
+
+std::vector<Result<>> ModelDriver::remove(const Context& context,
+                                          const model::CredentialId& credential,
+                                          std::span<const LoadBalancerRef> lbs,
+                                          const berth::lb::Tag& mark) {
+  std::vector<Result<>> out;
+  for (const LoadBalancerRef& lb : lbs) {
+    out.push_back(
+        std::move(without_ids(write(context, lb, Call::remove_load_balancer, 1, [&](Instant now) {
+                    return provider_.unmake({lb, credential}, mark, now);
+                  })).front()));
+  }
+  return out;
 }
 
 }  // namespace berth::sim::lb

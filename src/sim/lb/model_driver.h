@@ -11,7 +11,10 @@
 
 namespace berth::sim::lb {
 
-class ModelDriver final : public berth::lb::Listeners, public berth::lb::Directory {
+class ModelDriver final : public berth::lb::Listeners,
+                          public berth::lb::Directory,
+                          public berth::lb::HealthFeed,
+                          public berth::lb::Maker {
  public:
   ModelDriver(ModelProvider& provider, Process& process)
       : provider_(provider), process_(&process) {}
@@ -54,7 +57,19 @@ class ModelDriver final : public berth::lb::Listeners, public berth::lb::Directo
   std::vector<Result<>> change_targets(const Context& context, const berth::lb::Place& place,
                                        std::span<const berth::lb::TargetChange> changes) override;
 
-  berth::lb::Driver seams() { return {.listeners = this, .directory = this}; }
+  std::vector<berth::lb::TargetHealth> last(const model::LoadBalancerRef& lb) const override {
+    return provider_.health(lb);
+  }
+  std::vector<Result<model::LoadBalancerRef>> make(
+      const Context& context, const model::CredentialId& credential,
+      std::span<const berth::lb::NewLoadBalancer> wanted) override;
+  std::vector<Result<>> remove(const Context& context, const model::CredentialId& credential,
+                               std::span<const model::LoadBalancerRef> lbs,
+                               const berth::lb::Tag& mark) override;
+
+  berth::lb::Driver seams() {
+    return {.listeners = this, .directory = this, .health = this, .maker = this};
+  }
 
  private:
   using Results = std::vector<Result<model::ListenerId>>;
@@ -67,6 +82,34 @@ class ModelDriver final : public berth::lb::Listeners, public berth::lb::Directo
   Results write(const Context& context, const model::LoadBalancerRef& lb, Call call,
                 std::size_t size, F apply);
   Result<Results> await_task(const Context& context, const Reply& reply);
+  Result<model::LoadBalancerRef> make_one(const Context& context,
+                                          const model::CredentialId& credential,
+                                          const berth::lb::NewLoadBalancer& wanted);
+
+  // Listeners and rules without their groups.
+  Results create_bare(const Context& context, const berth::lb::Place& place,
+                      std::vector<model::ListenerSpec> wanted);
+  Results remove_bare(const Context& context, const berth::lb::Place& place,
+                      std::vector<model::ListenerId> ids);
+  Results create_bare(const Context& context, const berth::lb::Place& place,
+                      std::vector<berth::lb::NewRule> wanted);
+  Results remove_bare(const Context& context, const berth::lb::Place& place,
+                      std::vector<berth::lb::RuleRef> rules);
+  // With groups: first these, then what needs them.
+  template <class Wanted>
+  Results create_grouped(const Context& context, const berth::lb::Place& place,
+                         std::span<const Wanted> wanted);
+  template <class Gone>
+  Results remove_grouped(const Context& context, const berth::lb::Place& place,
+                         std::span<const Gone> gone);
+  template <class Wanted>
+  Results create_groups(const Context& context, const berth::lb::Place& place,
+                        std::span<const Wanted> wanted);
+  void discard_useless(const Context& context, const berth::lb::Place& place, const Results& groups,
+                       Results& out);
+  // One result for each list of ids: the first failure among them.
+  Results remove_groups(const Context& context, const berth::lb::Place& place,
+                        const std::vector<std::vector<model::ListenerId>>& ids);
 
   ModelProvider& provider_;
   Process* process_ = nullptr;

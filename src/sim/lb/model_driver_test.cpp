@@ -36,14 +36,20 @@ ModelOptions poor() {
 
 ModelOptions fixed() { return {.fixed_tls = true, .fixed_scheduler = true, .strict = true}; }
 
+ModelOptions grouped(ModelOptions options) {
+  options.groups = true;
+  return options;
+}
+
 class ModelSubject final : public Subject {
  public:
   explicit ModelSubject(ModelOptions options) : provider_(std::move(options)) {
     provider_.add_load_balancer(kLb);
     provider_.add_load_balancer(kOther);
   }
-  berth::lb::Driver driver() override { return driver_.seams(); }
-  Context context() override { return {.tasks = process_}; }
+  ~ModelSubject() override { drivers_.clear(); }
+  berth::lb::Driver driver() override { return alive().driver.seams(); }
+  Context context() override { return {.tasks = alive().process}; }
   LoadBalancerRef first() override { return kLb; }
   LoadBalancerRef second() override { return kOther; }
   std::optional<LoadBalancerRef> unknown() override {
@@ -52,12 +58,32 @@ class ModelSubject final : public Subject {
   model::Tls certificate(int n) override {
     return {.certificates = {{.reference = fmt::format("cert-{}", n)}}};
   }
+  bool break_off(int after) override {
+    if (after < 0) {
+      kernel_.set_crash_plan(NoCrash{});
+    } else {
+      const std::uint64_t write = kernel_.writes_seen() + static_cast<std::uint64_t>(after);
+      kernel_.set_crash_plan(CrashAt{write, CrashSide::before});
+    }
+    return true;
+  }
 
  private:
+  struct Life {
+    Process& process;
+    ModelDriver driver;
+  };
+  Life& alive() {
+    if (drivers_.empty() || !drivers_.back()->process.alive()) {
+      Process& process = kernel_.start_process("test", Crashable::yes);
+      drivers_.push_back(std::make_unique<Life>(Life{process, ModelDriver(provider_, process)}));
+    }
+    return *drivers_.back();
+  }
+
   Kernel kernel_{1};
-  Process& process_ = kernel_.start_process("test");
   ModelProvider provider_;
-  ModelDriver driver_{provider_, process_};
+  std::vector<std::unique_ptr<Life>> drivers_;
 };
 
 class ModelConformance : public testing::TestWithParam<Check> {};
@@ -87,7 +113,25 @@ TEST_P(ModelConformance, HoldsWhereSomeThingsCannotBeChanged) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Driver, ModelConformance,
-                         testing::ValuesIn(berth::lb::conformance_checks()),
+                         testing::ValuesIn(berth::lb::conformance_checks({.maker = true})),
+                         berth::lb::name_of_check);
+
+// A listener and a rule are two things each.
+class GroupedModelConformance : public testing::TestWithParam<Check> {};
+
+TEST_P(GroupedModelConformance, HoldsWithAllAbilities) {
+  ModelSubject subject(grouped(able()));
+  GetParam().run(subject);
+}
+
+TEST_P(GroupedModelConformance, HoldsWithFewAbilities) {
+  ModelSubject subject(grouped(poor()));
+  GetParam().run(subject);
+}
+
+INSTANTIATE_TEST_SUITE_P(Driver, GroupedModelConformance,
+                         testing::ValuesIn(berth::lb::conformance_checks({.maker = true,
+                                                                          .half_made = true})),
                          berth::lb::name_of_check);
 
 class ModelDriverTest : public testing::Test {

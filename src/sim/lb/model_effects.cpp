@@ -6,6 +6,7 @@
 namespace berth::sim::lb {
 namespace {
 
+using berth::lb::Place;
 using model::ListenerId;
 using model::LoadBalancerRef;
 
@@ -13,52 +14,52 @@ constexpr Duration kBusyRetry = std::chrono::seconds{1};
 
 std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
 
-Failure unknown(const LoadBalancerRef& lb) {
-  return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
-}
-
 }  // namespace
 
-Reply ModelProvider::write(Call call, const LoadBalancerRef& lb, Batch batch, Instant now,
-                           Apply apply) {
+Reply ModelProvider::write(Call call, const Place& place, Batch batch, Instant now, Apply apply) {
   Reply reply;
   {
     const MutexLock lock(mu_);
     land_due(now);
-    reply = write_locked(call, lb, batch, now, std::move(apply));
+    reply = write_locked(call, place, batch, now, std::move(apply));
   }
   tell();
   return reply;
 }
 
-Reply ModelProvider::write_locked(Call call, const LoadBalancerRef& lb, Batch batch, Instant now,
+Reply ModelProvider::write_locked(Call call, const Place& place, Batch batch, Instant now,
                                   Apply apply) {
   const auto refuse = [&](const Error& error) {
     return Reply{.results = Results(batch.size, Result<ListenerId>(fail(error)))};
   };
   count(call, batch.size);
+  count(place);
   if (batch.load > batch_bound(call)) {
     return refuse(error_of(Code::invalid, "{} entries are more than a call takes", batch.load));
   }
   const std::optional<Scripted> fault = next_fault(call);
   if (fault && fault->kind == Scripted::Kind::error) return refuse(fault->error);
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return refuse(unknown(lb).error());
-  if (balancer->task != 0 && options_.limits.serial_writes) {
-    Error busy = error_of(Code::unavailable, "the load balancer is being changed");
-    busy.retry_after = kBusyRetry;
-    return refuse(busy);
-  }
+  if (const auto error = write_error(call, place)) return refuse(*error);
   if (fault && fault->kind == Scripted::Kind::slow) {
     const std::uint64_t task = next_task_++;
     const Instant over = saturating_add(now, fault->slow_for);
-    tasks_.emplace(task, SlowTask{lb, over, batch.size, std::move(apply), std::nullopt});
-    balancer->task = task;
+    tasks_.emplace(task, SlowTask{place.lb, over, batch.size, std::move(apply), std::nullopt});
+    if (call != Call::make) find_balancer(place.lb)->task = task;
     return {.results = {}, .task = task, .task_over = over};
   }
   Reply reply{.results = apply_all(batch.size, apply)};
   if (fault) return refuse(error_of(Code::timeout, "the reply was lost"));
   return reply;
+}
+
+std::optional<Error> ModelProvider::write_error(Call call, const Place& place) {
+  if (call == Call::make) return std::nullopt;  // there is nothing yet that could be busy
+  const Result<Balancer*> balancer = reach(place);
+  if (!balancer) return balancer.error();
+  if ((*balancer)->task == 0 || !options_.limits.serial_writes) return std::nullopt;
+  Error busy = error_of(Code::unavailable, "the load balancer is being changed");
+  busy.retry_after = kBusyRetry;
+  return busy;
 }
 
 std::size_t ModelProvider::batch_bound(Call call) const {
@@ -70,10 +71,16 @@ std::size_t ModelProvider::batch_bound(Call call) const {
     case Call::remove_rules:
     case Call::change_rules: return options_.limits.rule_batch;
     case Call::targets: return options_.limits.target_batch;
+    case Call::create_groups:
+    case Call::remove_groups: return group_batch(options_.limits);
     case Call::describe:
     case Call::search:
     case Call::look_up:
-    case Call::list: break;
+    case Call::list:
+    case Call::list_groups:
+    case Call::make:
+    case Call::tag:
+    case Call::remove_load_balancer: break;
   }
   return 1;
 }
@@ -96,9 +103,10 @@ std::optional<Scripted> ModelProvider::next_fault(Call call) {
 std::optional<Error> ModelProvider::next_read_error(Call call) {
   auto& script = scripts_[index_of(call)];
   if (!script.empty()) {
-    const Error error = std::move(script.front().error);
+    const Scripted next = std::move(script.front());
     script.pop_front();
-    return error;
+    if (next.kind == Scripted::Kind::error) return next.error;
+    return error_of(Code::timeout, "no answer came");
   }
   if (random_.chance(faults_.throttled)) {
     Error error = error_of(Code::throttled, "too many requests");
@@ -132,6 +140,7 @@ ModelProvider::Balancer* ModelProvider::find_balancer(const LoadBalancerRef& lb)
   if (options_.strict) return nullptr;
   Balancer& fresh = balancers_[lb];
   fresh.info = {.name = lb.id, .vips = {"vip-of-" + lb.id}};
+  fresh.account = lb.account;
   return &fresh;
 }
 
@@ -141,7 +150,9 @@ void ModelProvider::land_due(Instant now) {
     task.results = apply_all(task.size, task.apply);
     task.apply = {};
     const auto it = balancers_.find(task.lb);
-    if (it != balancers_.end() && it->second.task == id) it->second.task = 0;
+    if (it == balancers_.end() || it->second.task != id) continue;
+    it->second.task = 0;
+    it->second.ending = false;  // it is still there: it could not be removed
   }
 }
 

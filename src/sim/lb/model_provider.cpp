@@ -10,6 +10,7 @@ namespace {
 using berth::lb::ListenerChange;
 using berth::lb::NewRule;
 using berth::lb::ObservedListener;
+using berth::lb::Place;
 using berth::lb::RuleChange;
 using berth::lb::RuleRef;
 using berth::lb::TargetChange;
@@ -17,15 +18,25 @@ using model::ListenerId;
 using model::ListenerSpec;
 using model::LoadBalancerRef;
 
-constexpr std::array<std::string_view, kCalls> kCallNames{
-    "describe",         "search",       "list",         "look_up",      "create", "remove",
-    "change_listeners", "create_rules", "remove_rules", "change_rules", "targets"};
+constexpr std::array<std::string_view, kCalls> kCallNames{"describe",
+                                                          "search",
+                                                          "list",
+                                                          "look_up",
+                                                          "create",
+                                                          "remove",
+                                                          "change_listeners",
+                                                          "create_rules",
+                                                          "remove_rules",
+                                                          "change_rules",
+                                                          "targets",
+                                                          "list_groups",
+                                                          "create_groups",
+                                                          "remove_groups",
+                                                          "make",
+                                                          "tag",
+                                                          "remove_load_balancer"};
 
 std::size_t index_of(Call call) { return static_cast<std::size_t>(call); }
-
-Failure unknown(const LoadBalancerRef& lb) {
-  return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
-}
 
 const ListenerId& listener_of(const ListenerChange& change) { return change.listener; }
 template <class C>
@@ -47,6 +58,7 @@ void ModelProvider::add_load_balancer(const LoadBalancerRef& lb, model::LoadBala
   if (info.name.empty()) info.name = lb.id;
   if (info.vips.empty()) info.vips = {"vip-of-" + lb.id};
   balancers_[lb].info = std::move(info);
+  balancers_[lb].account = lb.account;
 }
 
 ListenerId ModelProvider::add_listener(const LoadBalancerRef& lb, ListenerSpec spec) {
@@ -163,116 +175,89 @@ Duration ModelProvider::draw_latency() {
                                     random_.below(static_cast<std::uint64_t>(span.count())))};
 }
 
-Result<model::LoadBalancerInfo> ModelProvider::describe(const LoadBalancerRef& lb, Instant now) {
-  advance(now);
-  const MutexLock lock(mu_);
-  count(Call::describe, 1);
-  if (auto error = next_read_error(Call::describe)) return fail(std::move(*error));
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
-  model::LoadBalancerInfo info = balancer->info;
-  info.listener_quota = quota_;
-  return info;
-}
-
-Result<std::vector<berth::lb::FoundLoadBalancer>> ModelProvider::search(
-    const berth::lb::DirectoryQuery& query, Instant now) {
-  advance(now);
-  const MutexLock lock(mu_);
-  count(Call::search, 1);
-  if (auto error = next_read_error(Call::search)) return fail(std::move(*error));
-  std::vector<berth::lb::FoundLoadBalancer> out;
-  for (const auto& [lb, balancer] : balancers_) {
-    const bool fits = (query.account.empty() || query.account == lb.account) &&
-                      (query.region.empty() || query.region == lb.region) &&
-                      (query.name.empty() || query.name == balancer.info.name);
-    if (fits && query.tags.empty()) out.push_back({.ref = lb, .info = balancer.info});
-  }
-  return out;
-}
-
-Result<std::vector<ObservedListener>> ModelProvider::list(const LoadBalancerRef& lb, Instant now) {
-  return read(Call::list, lb, now);
+Result<std::vector<ObservedListener>> ModelProvider::list(const Place& place, Instant now) {
+  return read(Call::list, place, now);
 }
 
 Result<std::vector<ObservedListener>> ModelProvider::look_up(
-    const LoadBalancerRef& lb, std::span<const berth::lb::Question> questions, Instant now) {
-  Result<std::vector<ObservedListener>> all = read(Call::look_up, lb, now);
+    const Place& place, std::span<const berth::lb::Question> questions, Instant now) {
+  Result<std::vector<ObservedListener>> all = read(Call::look_up, place, now);
   if (!all) return all;
   return berth::lb::answers_among(std::move(*all), questions);
 }
 
-Result<std::vector<ObservedListener>> ModelProvider::read(Call call, const LoadBalancerRef& lb,
+Result<std::vector<ObservedListener>> ModelProvider::read(Call call, const Place& place,
                                                           Instant now) {
   advance(now);
   const MutexLock lock(mu_);
   count(call, 1);
+  count(place);
   if (auto error = next_read_error(call)) return fail(std::move(*error));
-  Balancer* balancer = find_balancer(lb);
-  if (!balancer) return unknown(lb);
+  const Result<Balancer*> balancer = reach(place);
+  if (!balancer) return fail(balancer.error());
   std::vector<ObservedListener> out;
-  for (const auto& [id, listener] : balancer->listeners) out.push_back(listener);
+  for (const auto& [id, listener] : (*balancer)->listeners) out.push_back(listener);
+  for (const auto& [id, group] : (*balancer)->groups)
+    if (group.user.empty()) out.push_back(half_of(id, group));
   return out;
 }
 
-Reply ModelProvider::create(const LoadBalancerRef& lb, std::vector<ListenerSpec> wanted,
-                            Instant now) {
+Reply ModelProvider::create(const Place& place, std::vector<ListenerSpec> wanted, Instant now) {
   const Batch batch{wanted.size(), wanted.size()};
-  return write(Call::create, lb, batch, now,
-               [this, lb, wanted = std::move(wanted)](std::size_t i)
+  return write(Call::create, place, batch, now,
+               [this, lb = place.lb, wanted = std::move(wanted)](std::size_t i)
                    REQUIRES(mu_) { return create_one(lb, wanted[i]); });
 }
 
-Reply ModelProvider::remove(const LoadBalancerRef& lb, std::vector<ListenerId> ids, Instant now) {
+Reply ModelProvider::remove(const Place& place, std::vector<ListenerId> ids, Instant now) {
   const Batch batch{ids.size(), ids.size()};
-  return write(Call::remove, lb, batch, now,
-               [this, lb, ids = std::move(ids)](std::size_t i)
+  return write(Call::remove, place, batch, now,
+               [this, lb = place.lb, ids = std::move(ids)](std::size_t i)
                    REQUIRES(mu_) { return remove_one(lb, ids[i]); });
 }
 
 template <class C>
-Reply ModelProvider::write_changes(Call call, const LoadBalancerRef& lb, std::vector<C> changes,
+Reply ModelProvider::write_changes(Call call, const Place& place, std::vector<C> changes,
                                    std::size_t load, Instant now) {
   const Batch batch{changes.size(), load};
-  return write(call, lb, batch, now,
-               [this, lb, changes = std::move(changes)](std::size_t i) REQUIRES(mu_) {
+  return write(call, place, batch, now,
+               [this, lb = place.lb, changes = std::move(changes)](std::size_t i) REQUIRES(mu_) {
                  const C& change = changes[i];
                  return change_one(lb, listener_of(change),
                                    [&](ListenerSpec& spec) { return edit(spec, change); });
                });
 }
 
-Reply ModelProvider::change(const LoadBalancerRef& lb, std::vector<ListenerChange> changes,
-                            Instant now) {
+Reply ModelProvider::change(const Place& place, std::vector<ListenerChange> changes, Instant now) {
   const std::size_t load = changes.size();
-  return write_changes(Call::change_listeners, lb, std::move(changes), load, now);
+  return write_changes(Call::change_listeners, place, std::move(changes), load, now);
 }
 
-Reply ModelProvider::create_rules(const LoadBalancerRef& lb, std::vector<NewRule> wanted,
-                                  Instant now) {
-  const std::size_t load = wanted.size();
-  return write_changes(Call::create_rules, lb, std::move(wanted), load, now);
+Reply ModelProvider::create_rules(const Place& place, std::vector<NewRule> wanted, Instant now) {
+  const Batch batch{wanted.size(), wanted.size()};
+  return write(Call::create_rules, place, batch, now,
+               [this, lb = place.lb, wanted = std::move(wanted)](std::size_t i)
+                   REQUIRES(mu_) { return create_rule(lb, wanted[i]); });
 }
 
-Reply ModelProvider::remove_rules(const LoadBalancerRef& lb, std::vector<RuleRef> rules,
-                                  Instant now) {
+Reply ModelProvider::remove_rules(const Place& place, std::vector<RuleRef> rules, Instant now) {
   const Batch batch{rules.size(), rules.size()};
-  return write(Call::remove_rules, lb, batch, now,
-               [this, lb, rules = std::move(rules)](std::size_t i)
+  return write(Call::remove_rules, place, batch, now,
+               [this, lb = place.lb, rules = std::move(rules)](std::size_t i)
                    REQUIRES(mu_) { return remove_one(lb, rules[i]); });
 }
 
-Reply ModelProvider::change_rules(const LoadBalancerRef& lb, std::vector<RuleChange> changes,
+Reply ModelProvider::change_rules(const Place& place, std::vector<RuleChange> changes,
                                   Instant now) {
   const std::size_t load = changes.size();
-  return write_changes(Call::change_rules, lb, std::move(changes), load, now);
+  return write_changes(Call::change_rules, place, std::move(changes), load, now);
 }
 
-Reply ModelProvider::change_targets(const LoadBalancerRef& lb, std::vector<TargetChange> changes,
+Reply ModelProvider::change_targets(const Place& place, std::vector<TargetChange> changes,
                                     Instant now) {
   std::size_t load = 0;
   for (const TargetChange& change : changes) load += change.add.size() + change.remove.size();
-  return write_changes(Call::targets, lb, std::move(changes), load, now);
+  return write_changes(Call::targets, place, std::move(changes), load, now);
 }
 
 std::optional<ModelProvider::Results> ModelProvider::results_of(std::uint64_t task, Instant now) {

@@ -154,6 +154,14 @@ Result<ListenerId> ModelProvider::create_one(const LoadBalancerRef& lb, const Li
     return fail(Code::exhausted, "the quota of {} listeners is reached", quota_);
   }
   ListenerId id(fmt::format("lbl-{}", next_id_++));
+  if (options_.groups && !is_layer7(fresh.protocol)) {
+    const auto group = balancer->groups.find(
+        find_group(*balancer, {fresh.name, fresh.protocol, fresh.ports, {}, {}}));
+    if (group == balancer->groups.end()) {
+      return fail(Code::conflict, "listener {} has no group for its targets", fresh.name);
+    }
+    group->second.user = id;
+  }
   insert(lb, *balancer, {id, std::move(fresh)});
   return id;
 }
@@ -168,6 +176,7 @@ Result<ListenerId> ModelProvider::remove_one(const LoadBalancerRef& lb, const Li
   }
   changed({lb, std::move(it->second), std::nullopt});
   balancer->listeners.erase(it);
+  free_groups(*balancer, id, nullptr);
   return ListenerId{};
 }
 
@@ -230,6 +239,7 @@ Result<ListenerId> ModelProvider::remove_one(const LoadBalancerRef& lb, const Ru
   const ListenerSpec& spec = it->second.spec;
   if (auto good = check_layer7(spec.protocol, rule.key); !good) return pass(good);
   if (!find_rule(spec, rule.key)) return ListenerId{};
+  free_groups(*balancer, rule.listener, &rule.key);
   return change_one(lb, rule.listener, [&](ListenerSpec& edited) -> Result<> {
     std::erase_if(edited.rules, [&](const Rule& there) { return there.key == rule.key; });
     return {};
