@@ -48,8 +48,8 @@ Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object) {
     return fail(
         Error(provider.error()).about("LoadBalancer " + object.meta.name).at("spec.provider"));
   }
-  return model::LoadBalancerRef{*provider, object.spec.region, object.spec.load_balancer_id,
-                                object.spec.account};
+  return model::with_id_text({*provider, object.spec.region, "", object.spec.account},
+                             object.spec.load_balancer_id);
 }
 
 api::Grant to_api(const ledger::Grant& grant) {
@@ -191,7 +191,7 @@ Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& l
   api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
                              .account = lb.account,
                              .region = lb.region,
-                             .load_balancer_id = lb.id};
+                             .load_balancer_id = model::id_text(lb)};
   for (const ledger::Grant& grant : grants) spec.grants.push_back(to_api(grant));
   Result<Value> made = client_.create(context, type,
                                       Object{{"apiVersion", type.api_version()},

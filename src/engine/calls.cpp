@@ -15,24 +15,6 @@ CallResult sum_up(const std::vector<Result<T>>& results) {
   return out;
 }
 
-template <class T>
-void tell_budget(const Line& line, Action action, const std::vector<Result<T>>& results,
-                 Instant now) {
-  Budget& budget = line.office.budgets.of(line.lb, action);
-  bool refused = false;
-  Duration retry_after{};
-  for (const auto& result : results) {
-    if (result || result.error().code != Code::throttled) continue;
-    refused = true;
-    retry_after = std::max(retry_after, Duration(result.error().retry_after.value_or(Duration{})));
-  }
-  if (refused) {
-    budget.refused(now, retry_after);
-  } else {
-    budget.accepted(now);
-  }
-}
-
 // `call(context)` gives one result for each of `size` entries.
 template <class F>
 auto make(const Context& context, const Line& line, Action action, std::size_t size, F call)
@@ -45,7 +27,6 @@ auto make(const Context& context, const Line& line, Action action, std::size_t s
   }
   const Instant end = tasks.now();
   line.office.metrics.call(line.lb.provider, to_string(action), sum_up(results), end - start);
-  tell_budget(line, action, results, end);
   return results;
 }
 
@@ -55,6 +36,16 @@ Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context,
   auto results = make(context, line, Action::list_listeners, 1, [&](const Context& bounded) {
     std::vector<Result<std::vector<lb::ObservedListener>>> one;
     one.push_back(line.driver.list(bounded, line.lb));
+    return one;
+  });
+  return std::move(results.front());
+}
+
+Result<std::vector<lb::ObservedListener>> look_up_listeners(
+    const Context& context, const Line& line, std::span<const lb::Question> questions) {
+  auto results = make(context, line, Action::look_up_listeners, 1, [&](const Context& bounded) {
+    std::vector<Result<std::vector<lb::ObservedListener>>> one;
+    one.push_back(line.driver.look_up(bounded, line.lb, questions));
     return one;
   });
   return std::move(results.front());

@@ -1,4 +1,4 @@
-// Calls to a driver: bounded in time, counted, and told to the provider's budget. Thread-safe.
+// Calls to a driver: bounded in time and counted. Thread-safe.
 //
 // As many results come back as entries went in, whatever the driver does.
 #pragma once
@@ -13,6 +13,8 @@
 
 namespace berth::engine {
 
+using lb::Action;
+
 // Where a call goes.
 struct Line {
   lb::Listeners& driver;
@@ -21,6 +23,8 @@ struct Line {
 };
 
 Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context, const Line& line);
+Result<std::vector<lb::ObservedListener>> look_up_listeners(
+    const Context& context, const Line& line, std::span<const lb::Question> questions);
 std::vector<Result<model::ListenerId>> create_listeners(
     const Context& context, const Line& line, std::span<const model::ListenerSpec> wanted);
 std::vector<Result<>> remove_listeners(const Context& context, const Line& line,

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,12 @@ namespace berth::engine {
 
 // A wish as the planner sees it.
 lb::Desired desired(const Wish& wish);
+// What to ask for, so that all is known that a plan for it needs.
+lb::Question question_about(const Wish& wish);
 
 class Desk {
  public:
-  Desk(Office& office, model::LoadBalancerRef lb) : office_(office), lb_(std::move(lb)) {}
+  Desk(Office& office, model::LoadBalancerRef lb);
 
   Mailboxes::Next step(const Context& context, Mail mail);
 
@@ -39,14 +42,29 @@ class Desk {
   void accept(const WishKey& key, Wish wish);
   Instant serve(const Context& context);
   bool may_write();
-  // Nothing: go on. Otherwise when to come again.
-  std::optional<Instant> look(const Context& context);
-  void list_failed(const Error& error);
-  void load_balancer_gone(const Error& error);
-  void settle_for(Duration span);
-  void note_in_doubt();
-  bool may_be_undone(const OpenWish& wish) const;
   Instant next_due();
+
+  // desk_look.cpp: what is known of the load balancer, and how.
+  void begin();
+  void believe(const Standing& standing);
+  Instant list(const Context& context);
+  // Nothing: go on. Otherwise when to come again.
+  std::optional<Instant> ask(const Context& context);
+  bool is_to_be_listed(const std::vector<OpenWish*>& unseen, std::size_t questions) const;
+  void answered(std::span<const lb::Question> questions, std::vector<lb::ObservedListener> answers,
+                const std::vector<OpenWish*>& unseen);
+  std::vector<OpenWish*> unseen();
+  void doubt(OpenWish& wish);
+  void look_failed(const Error& error);
+  void load_balancer_gone(const Error& error);
+
+  // desk_doubt.cpp: what a call may still change that nobody waits for any more.
+  void settle_for(Duration span);
+  void note_in_doubt(const Standing& standing);
+  void note_surprise(const model::ListenerId& id);
+  void doubt_until_settled(const Wish& wish);
+  void end_doubts();
+  bool may_be_undone(const OpenWish& wish) const;
 
   // desk_audit.cpp: comparing with what the caller believes.
   void run_audit();
@@ -55,7 +73,8 @@ class Desk {
   std::optional<Instant> next_slow_repair();
 
   // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
-  void find_leftovers(const Standing& standing);
+  enum class Find : std::uint8_t { all, known_ones };
+  void find_leftovers(const Standing& standing, Find which);
   std::vector<model::ListenerId> due_leftovers() const;
   void remove_leftovers(const Context& context);
 
@@ -78,8 +97,9 @@ class Desk {
   void act(const Context& context, const Round& round, const Window& window);
   void act_on_listeners(const Context& context, const Round& round, const Window& window);
   void act_on_rules(const Context& context, const Round& round, const Window& window);
+  std::size_t calls_with_room(lb::Action action, std::size_t most);
   template <class Step, class Call, class Done>
-  void run_calls(const Context& context, Action action,
+  void run_calls(const Context& context, lb::Action action,
                  const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
                  Done done);
   template <class Step>
@@ -101,6 +121,10 @@ class Desk {
   static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
 
   bool settling() { return now() < settle_until_; }
+  // Since we are in charge.
+  bool has_begun() const { return begun_ && !stale_; }
+  // Whether what is wished and applied is believed to be there before it was seen.
+  bool keeps_listeners() const { return driver_->abilities().keeps_listeners; }
   Instant now() { return tasks_->now(); }
 
   Office& office_;
@@ -110,11 +134,17 @@ class Desk {
 
   OpenWishes open_;
   lb::Inventory known_;
-  bool listed_ = false;     // since the start or since we were not in charge
-  bool stale_ = true;       // list before the next plan
-  bool audit_ = false;      // compare with the catalog after the next list
-  bool read_back_ = false;  // a success waits for the next list
+  bool attend_ = false;   // begin, whether anything is wished or not
+  bool begun_ = false;    // since the start or since we were not in charge
+  bool listed_ = false;   // since then
+  bool stale_ = false;    // list before the next plan
+  bool audit_ = false;    // compare with the catalog after the next list
+  bool compare_ = false;  // compare what was asked for
   bool retire_ = false;
+  // Of a load balancer that keeps its listeners, since it was begun and until it is listed.
+  bool small_ = false;
+  std::size_t first_asked_ = 0;  // wishes
+  bool asked_last_ = false;      // the step before this one did nothing else
   Instant listed_at_ = Instant::min();
   std::uint64_t fence_ = 0;
   Instant settle_until_ = Instant::min();
@@ -122,6 +152,18 @@ class Desk {
   // what it may set without harm; nothing: not known. While settling, another state of theirs is
   // not called done: whoever hears that a port leads nowhere gives it away.
   std::map<WishKey, std::optional<model::Leads>> in_doubt_;
+  // What is asked for again at the end of that time.
+  std::vector<lb::Question> doubtful_;
+  bool all_doubtful_ = false;
+  Instant check_at_ = kNever;
+  bool check_ = false;
+  // What we have of listeners from their wishes alone. While settling, one that leads elsewhere
+  // when it is first seen is in doubt.
+  struct Belief {
+    WishKey key{};
+    model::Leads leads{};
+  };
+  std::map<model::ListenerId, Belief> believed_;
   Instant next_audit_ = kNever;
   // Since which list nobody was seen to wish them, by id.
   std::map<model::ListenerId, Instant> leftovers_;
@@ -139,7 +181,7 @@ class Desk {
   Instant full_until_ = Instant::min();
   std::optional<Error> full_{};
 
-  int writes_since_list_ = 0;
+  int writes_since_look_ = 0;
   bool room_ = false;  // a listener was removed in this round
   Rounds rounds_;
   std::vector<WishKey> settled_;

@@ -1,5 +1,6 @@
 // The audit: what the caller believes to be done, compared with what is there.
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "engine/desk.h"
@@ -28,13 +29,17 @@ std::vector<bool> astray_in(const lb::Plan& plan) {
 }  // namespace
 
 void Desk::run_audit() {
-  audit_ = false;
-  next_audit_ = now() + office_.jittered(office_.options.audit_period);
-  if (settling()) next_audit_ = std::min(next_audit_, settle_until_);
+  // Otherwise what was asked for: of the rest it is known that it was as it should be.
+  const bool all = std::exchange(audit_, false);
+  compare_ = false;
   Standing catalog = office_.catalog(lb_);
-  find_leftovers(catalog);
+  if (all) {
+    next_audit_ = now() + office_.jittered(office_.options.audit_period);
+    if (settling() && !keeps_listeners()) next_audit_ = std::min(next_audit_, settle_until_);
+    find_leftovers(catalog, Find::all);
+  }
   std::vector<StandingWish> standing = std::move(catalog.wishes);
-  if (standing.empty() && open_.empty() && leftovers_.empty()) retire_ = true;
+  if (all && standing.empty() && open_.empty() && leftovers_.empty()) retire_ = true;
   // What is open is on its way already; what was never applied cannot have drifted.
   std::erase_if(standing, [&](const StandingWish& wish) {
     return !wish.applied || open_.contains(wish.key);
@@ -57,7 +62,8 @@ void Desk::run_audit() {
     open_.put({.key = std::move(standing[i].key),
                .wish = std::move(standing[i].wish),
                .repair = true,
-               .astray_since = astray[i] ? std::optional(now()) : std::nullopt});
+               .astray_since = astray[i] ? std::optional(now()) : std::nullopt,
+               .looked = listed_});
   }
   office_.metrics.drift(lb_, drifted);
   if (drifted == 0) return;

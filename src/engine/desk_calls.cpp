@@ -55,22 +55,24 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
   not_before_ = now() + office_.delay(Treatment::again, attempts_, results.front().error());
 }
 
+// What has no room is planned anew when it has: until then wishes collect.
+std::size_t Desk::calls_with_room(Action action, std::size_t most) {
+  for (std::size_t count = 0; count < most; ++count) {
+    const Instant at = driver_->free_at(lb_, action, count + 1, now());
+    if (at <= now()) continue;
+    if (count == 0) not_before_ = std::max(not_before_, at);
+    return count;
+  }
+  return most;
+}
+
 template <class Step, class Call, class Done>
 void Desk::run_calls(const Context& context, Action action,
                      const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
                      Done done) {
   using Results = decltype(call(context, batches.front()));
-  Budget& budget = office_.budgets.of(lb_, action);
-  std::size_t count = 0;
-  while (count < batches.size()) {
-    const Instant at = budget.take(now());
-    if (at > now()) {
-      if (count == 0) not_before_ = std::max(not_before_, at);
-      break;
-    }
-    ++count;
-  }
-  if (count == 0 || !may_write() || stale_) return;
+  const std::size_t count = calls_with_room(action, batches.size());
+  if (count == 0 || !may_write() || !has_begun()) return;
 
   std::vector<Results> results(count);
   {
@@ -91,7 +93,7 @@ void Desk::run_calls(const Context& context, Action action,
   if constexpr (std::is_same_v<Step, lb::Creation>) note_creations(results);
   std::map<std::size_t, CallEnd<Step>> ends;
   for (std::size_t i = 0; i < count; ++i) {
-    ++writes_since_list_;
+    ++writes_since_look_;
     note_whole_call(results[i]);
     for (std::size_t k = 0; k < batches[i].size(); ++k) {
       const Step& step = batches[i][k];

@@ -34,7 +34,7 @@ class Names {
 
 }  // namespace
 
-void Desk::find_leftovers(const Standing& standing) {
+void Desk::find_leftovers(const Standing& standing, Find which) {
   const auto before = std::exchange(leftovers_, {});
   sweep_ = false;
   const std::string& prefix = office_.options.name_prefix;
@@ -46,6 +46,8 @@ void Desk::find_leftovers(const Standing& standing) {
   for (const auto& [id, listener] : known_.all()) {
     if (!listener.spec.name.starts_with(prefix) || named.has(listener)) continue;
     const auto seen = before.find(id);
+    // One that was found by a question since the last list is in no list yet.
+    if (which == Find::known_ones && seen == before.end()) continue;
     const Instant since = seen == before.end() ? listed_at_ : seen->second;
     leftovers_.emplace(id, since);
     soonest = std::min(soonest, saturating_add(since, office_.options.leftover_grace));
@@ -65,24 +67,23 @@ std::vector<model::ListenerId> Desk::due_leftovers() const {
 
 void Desk::remove_leftovers(const Context& context) {
   // What was nobody's at the audit may be wished by now.
-  find_leftovers(office_.catalog(lb_));
+  find_leftovers(office_.catalog(lb_), Find::known_ones);
   const std::vector<model::ListenerId> ids = due_leftovers();
   sweep_ = !ids.empty();
   if (ids.empty()) return;
-  const Instant at = office_.budgets.of(lb_, Action::remove_listeners).take(now());
-  if (at > now()) {
-    not_before_ = std::max(not_before_, at);
-    return;
-  }
-  if (!may_write() || stale_) return;
+  if (calls_with_room(Action::remove_listeners, 1) == 0) return;
+  if (!may_write() || !has_begun()) return;
   const auto results = remove_listeners(context, {*driver_, lb_, office_}, ids);
-  ++writes_since_list_;
+  ++writes_since_look_;
   std::size_t removed = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (!results[i]) {
       sweep_ = false;
       // It may still take effect, on a listener that somebody wishes by then.
-      if (results[i].error().code == Code::timeout) settle_for(office_.options.settle);
+      if (results[i].error().code == Code::timeout) {
+        settle_for(office_.options.settle);
+        all_doubtful_ = true;
+      }
       continue;
     }
     known_.erase(ids[i]);

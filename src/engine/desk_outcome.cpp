@@ -58,10 +58,11 @@ void Desk::failed(OpenWish& wish, const Error& error) {
       return;
     case Treatment::slowly: tell(wish, error); return;
     case Treatment::look:
-      stale_ = true;
+      doubt(wish);
       // It may still take effect.
       if (error.code == Code::timeout) {
         settle_for(office_.options.settle);
+        doubt_until_settled(wish.wish);
         if (wish.wish.spec) in_doubt_[wish.key] = model::leads_of(*wish.wish.spec);
       }
       break;

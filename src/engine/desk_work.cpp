@@ -51,20 +51,21 @@ lb::Desired desired(const Wish& wish) {
 void Desk::work(const Context& context) {
   Window window = open_.window(now());
   if (window.empty()) return;
-  const bool outdated = std::any_of(window.begin(), window.end(), [&](const OpenWish* wish) {
-    return wish->told_foreign && wish->judged_at >= listed_at_;
-  });
-  if (outdated) {
-    stale_ = true;
-    return;
+  bool outdated = false;
+  for (OpenWish* wish : window) {
+    if (!wish->told_foreign || !wish->judged) continue;
+    doubt(*wish);
+    outdated = true;
   }
+  if (outdated) return;
   lb::Plan plan = plan_for(window);
   conclude(window, plan);
   if (stale_) return;
   const Round round = choose(std::move(plan), window);
   if (round.kind != Round::Kind::none) act(context, round, window);
-  if (read_back_ && (round.kind == Round::Kind::none || writes_since_list_ >= kWritesPerReadBack)) {
-    stale_ = true;
+  if (round.kind == Round::Kind::none || writes_since_look_ >= kWritesPerReadBack) {
+    for (OpenWish* wish : open_.all())
+      if (wish->read_back) doubt(*wish);
   }
 }
 
@@ -118,10 +119,10 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
       if (settling() && may_be_undone(*wish)) {
-        wish->not_before = settle_until_;  // the audit of that moment looks first
+        wish->not_before = settle_until_;  // what is asked in that moment comes first
         wish = nullptr;
       } else if (settling() && must_be_read_back(*wish)) {
-        read_back_ = true;
+        wish->read_back = true;
       } else {
         succeeded(*wish, finding.listener_id);
         wish = nullptr;
@@ -131,7 +132,7 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
     case lb::Verdict::held: {
       const Error error = port_taken(finding);
       ++wish->attempts;
-      wish->judged_at = now();
+      wish->judged = true;
       wish->not_before = now() + office_.delay(Treatment::slowly, wish->attempts, error);
       tell(*wish, error, finding.verdict == lb::Verdict::foreign);
       return;
@@ -153,10 +154,10 @@ void Desk::contradicted(OpenWish*& wish) {
           .with_hint("look whether somebody else changes this load balancer");
   wish->confirmed = {};
   ++wish->contradictions;
-  if (writes_since_list_ > 0) stale_ = true;  // what we know may be wrong
+  if (wish->touched) doubt(*wish);  // what we know may be wrong
   wish->not_before = now() + office_.delay(Treatment::look, wish->contradictions, error);
   if (wish->contradictions >= kReportAfter) tell(*wish, error);
-  if (wish->not_before > now()) wish = nullptr;
+  if (wish->not_before > now() || !wish->looked) wish = nullptr;
 }
 
 Round Desk::choose(lb::Plan plan, const Window& window) {

@@ -91,6 +91,11 @@ struct EngineOptions {
   // still land that somebody else sent, or that we gave up. For so long, what was changed is read
   // back before it is called done, and at the end everything is compared once more.
   Duration settle = std::chrono::minutes{1};
+  // After a takeover, a load balancer with no more wishes than this is listed when it is first
+  // touched; at a larger one, what is in doubt is asked for.
+  std::size_t small = 50;
+  // So many listeners are asked for one by one, at most: a list is quicker for more.
+  std::size_t few = 50;
   // A listener of ours that no wish names is removed when two lists, at least so far apart, and all
   // that was wished until then say the same.
   Duration leftover_grace = std::chrono::minutes{1};
@@ -110,9 +115,11 @@ class Engine {
   void want(WishKey key, Wish wish);
   // The key is nobody's any more; what is there stays as it is.
   void forget(const WishKey& key);
-  // Compares all that is wished of this load balancer with what is there, soon. The first touch of
-  // a load balancer after the start does so by itself.
+  // Compares all that is wished of this load balancer with what is there, soon.
   void audit(const model::LoadBalancerRef& lb);
+  // From now on this load balancer is audited within each period, whether anything is wanted of it
+  // or not; at once where nothing outlives the process that made it.
+  void attend(const model::LoadBalancerRef& lb);
 
   // Works until the stop. Calls under way are finished or given up by the context's deadline.
   void run(const Context& context);

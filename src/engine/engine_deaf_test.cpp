@@ -31,6 +31,11 @@ class DeafDriver final : public lb::ForwardingListeners {
     ++deaf_.calls;
     return inner_.list(context, place);
   }
+  Result<std::vector<ObservedListener>> look_up(const Context& context, const lb::Place& place,
+                                                std::span<const lb::Question> questions) override {
+    ++deaf_.calls;
+    return inner_.look_up(context, place, questions);
+  }
   std::vector<Result<model::ListenerId>> create(
       const Context& context, const lb::Place& place,
       std::span<const model::ListenerSpec> wanted) override {

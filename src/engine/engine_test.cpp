@@ -61,9 +61,11 @@ TEST_F(EngineTest, ANewPoolIsNotReadBackAfterATakeover) {
     want(fmt::format("games/{}", i), wish_for(static_cast<model::Port>(30000 + i)));
   run_until_applied();
   EXPECT_EQ(provider_.calls(Call::list), 1u);
+  EXPECT_EQ(provider_.calls(Call::look_up), 0u);
   want("games/7", wish_for(30007, {target(1)}));
   run_until_applied();
-  EXPECT_EQ(provider_.calls(Call::list), 2u) << "before a Pod is called Ready";
+  EXPECT_EQ(provider_.calls(Call::list), 1u);
+  EXPECT_EQ(provider_.calls(Call::look_up), 1u) << "before a Pod is called Ready";
 }
 
 TEST_F(EngineTest, APodDoesNotWaitForABulkOfNewListeners) {
@@ -331,7 +333,7 @@ TEST_F(EngineTest, RemovalOnALoadBalancerThatIsGoneSucceeds) {
   want("games/a", wish_for(30000));
   run_until_applied();
   for (int i = 0; i < 3; ++i) script_error(Call::remove, Code::not_found);
-  for (int i = 0; i < 3; ++i) script_error(Call::list, Code::not_found);
+  for (int i = 0; i < 3; ++i) script_error(Call::look_up, Code::not_found);
   want("games/a", removal_of(wish_for(30000)));
   run_until_applied();
   EXPECT_EQ(provider_.calls(Call::remove), 1u);
@@ -342,6 +344,7 @@ TEST_F(EngineTest, RemovalFromALoadBalancerThatIsKnownToBeGoneDoesNotWait) {
   want("games/a", wish_for(30000));
   run_until_applied();
   for (int i = 0; i < 9; ++i) script_error(Call::list, Code::not_found);
+  script_error(Call::look_up, Code::not_found);
   script_error(Call::create, Code::not_found);
   want("games/b", wish_for(30001));
   run_until_told(2);
@@ -385,7 +388,7 @@ TEST_F(EngineTest, AfterTheStartAChangeIsReadBackBeforeItIsCalledDone) {
   start();
   want("games/a", wish_for(30000, {target(1)}));
   run_until_applied();
-  EXPECT_EQ(provider_.calls(Call::list), 2u);
+  EXPECT_EQ(provider_.calls(Call::look_up), 1u);
 }
 
 // Whoever hears that a port leads nowhere gives it to somebody else.

@@ -64,6 +64,13 @@ void Mailboxes::audit(const model::LoadBalancerRef& lb) {
   schedule(box, tasks_.now());
 }
 
+void Mailboxes::attend(const model::LoadBalancerRef& lb) {
+  const MutexLock lock(mu_);
+  Box& box = box_of(lb);
+  box.mail.attend = true;
+  schedule(box, tasks_.now());
+}
+
 Box* Mailboxes::take(std::stop_token stop) {
   std::unique_ptr<Signal> signal;
   while (!stop.stop_requested()) {

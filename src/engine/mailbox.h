@@ -24,8 +24,9 @@ class Desk;
 struct Mail {
   std::map<WishKey, std::optional<Wish>> wishes{};  // nothing: forget the key
   bool audit = false;
+  bool attend = false;
 
-  bool empty() const { return wishes.empty() && !audit; }
+  bool empty() const { return wishes.empty() && !audit && !attend; }
 };
 
 // One load balancer. The desk belongs to the worker that has taken the box.
@@ -49,6 +50,7 @@ class Mailboxes {
   void want(WishKey key, Wish wish);
   void forget(const WishKey& key);
   void audit(const model::LoadBalancerRef& lb);
+  void attend(const model::LoadBalancerRef& lb);
 
   // Waits until a load balancer has something to do. Null: the stop was requested.
   Box* take(std::stop_token stop);

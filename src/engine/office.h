@@ -6,7 +6,6 @@
 
 #include "base/mutex.h"
 #include "base/random.h"
-#include "engine/budget.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
 #include "engine/retry.h"
@@ -42,13 +41,18 @@ struct Office {
     return random.jittered(span, 0.1);
   }
 
+  // Evenly before the span is over.
+  Duration within(Duration span) {
+    const MutexLock lock(mu);
+    return Duration{static_cast<Duration::rep>(random.unit() * static_cast<double>(span.count()))};
+  }
+
   const lb::Drivers drivers;
   const Catalog catalog;
   Sink& sink;
   const std::function<bool()> may_act;
   const EngineOptions options;
   EngineMetrics metrics;
-  Budgets budgets{};
 
   Mutex mu;
   Random random GUARDED_BY(mu);

@@ -47,7 +47,7 @@ std::vector<OpenWish*> OpenWishes::window(Instant now) {
   const auto take = [&](auto from, auto to, std::size_t bound) {
     std::size_t taken = 0;
     for (auto it = from; it != to && taken < bound; ++it) {
-      if (it->second.not_before > now) continue;
+      if (it->second.not_before > now || !it->second.looked) continue;
       out.push_back(&it->second);
       ++taken;
     }

@@ -21,16 +21,19 @@ struct OpenWish {
   bool repair = false;
   // Since when it was seen to lead elsewhere or nowhere while its caller believes it done.
   std::optional<Instant> astray_since{};
-  // A call of ours changed something for it since the load balancer was last listed.
+  // What is there of it is known: it was asked for, or all was listed. Only then is it planned.
+  bool looked = false;
+  // A call of ours changed something for it since then.
   bool touched = false;
+  bool read_back = false;  // as wished, and that shall be seen
+  bool judged = false;     // its port was found to be another's, since then
   // A call of ours made the listener: nobody before us knew its id.
   bool made_here = false;
   Journal confirmed{};  // since the last contradiction
   // Steps that the provider will never take, as it said since something was last changed for it.
   Journal refused{};
-  int contradictions = 0;              // how often a confirmed step was needed again
-  int attempts = 0;                    // failures in a row
-  Instant judged_at = Instant::min();  // when its port was last found to be another's
+  int contradictions = 0;  // how often a confirmed step was needed again
+  int attempts = 0;        // failures in a row
   Instant not_before = Instant::min();
   // What was reported of it: a failure of the same code is not reported twice.
   std::optional<Error> told{};
@@ -50,8 +53,8 @@ class OpenWishes {
   bool empty() const { return by_order_.empty(); }
   std::size_t size() const { return by_order_.size(); }
 
-  // Those that may be worked on now, the most urgent first, so many that one plan is quick. Bulk
-  // work always gets a part.
+  // Those that may be worked on now, as they were looked at, the most urgent first, so many that
+  // one plan is quick. Bulk work always gets a part.
   std::vector<OpenWish*> window(Instant now);
   // When the next one may be worked on; not later than `now` if one may be already.
   Instant next_due(Instant now) const;

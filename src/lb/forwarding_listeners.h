@@ -19,6 +19,10 @@ class ForwardingListeners : public Listeners {
                   const model::RuleAttributes& wished) const override {
     return inner_.can_change(there, wished);
   }
+  Instant free_at(const Place& place, Action action, std::size_t calls,
+                  Instant now) const override {
+    return inner_.free_at(place, action, calls, now);
+  }
   Result<std::vector<ObservedListener>> list(const Context& context, const Place& place) override {
     return inner_.list(context, place);
   }

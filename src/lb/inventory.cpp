@@ -73,6 +73,16 @@ void keep_asked(const KnownListener& before, KnownListener& now) {
   });
 }
 
+KnownListener known_from(ObservedListener reported, const KnownListener* before) {
+  KnownListener known{.id = std::move(reported.id),
+                      .spec = std::move(reported.spec),
+                      .half_made = reported.half_made};
+  for (const Rule& rule : known.spec.rules)
+    if (rule.attributes != model::RuleAttributes{}) known.reported_rules.push_back(rule.key);
+  if (before) keep_asked(*before, known);
+  return known;
+}
+
 }  // namespace
 
 bool agrees(const model::ListenerAttributes& wished, const model::ListenerAttributes& reported) {
@@ -109,13 +119,41 @@ void Inventory::replace(std::vector<ObservedListener> reported) {
   by_name_.clear();
   half_made_ = 0;
   for (ObservedListener& listener : reported) {
-    KnownListener known{.id = std::move(listener.id),
-                        .spec = std::move(listener.spec),
-                        .half_made = listener.half_made};
-    for (const Rule& rule : known.spec.rules)
-      if (rule.attributes != model::RuleAttributes{}) known.reported_rules.push_back(rule.key);
-    if (const auto old = before.find(known.id); old != before.end()) keep_asked(old->second, known);
-    insert(std::move(known));
+    const auto old = before.find(listener.id);
+    insert(known_from(std::move(listener), old == before.end() ? nullptr : &old->second));
+  }
+}
+
+void Inventory::update(std::span<const Question> questions,
+                       std::vector<ObservedListener> reported) {
+  std::vector<ListenerId> gone;
+  const auto note = [&](const KnownListener* listener) {
+    if (listener &&
+        std::ranges::find(reported, listener->id, &ObservedListener::id) == reported.end())
+      gone.push_back(listener->id);
+  };
+  for (const Question& question : questions) {
+    note(by_id(question.id));
+    if (!question.name.empty()) std::ranges::for_each(by_name(question.name), note);
+    if (question.ports.first == 0) continue;
+    for (const Transport transport : model::transports_of(model::Protocol::tcp_udp))
+      std::ranges::for_each(overlapping(transport, question.ports), note);
+  }
+  for (const ListenerId& id : gone) erase(id);
+  // Before any of them is put: they may have changed places.
+  for (const ObservedListener& listener : reported) erase_others_at(listener);
+  for (ObservedListener& listener : reported) {
+    const KnownListener* const before = by_id(listener.id);
+    insert(known_from(std::move(listener), before));
+  }
+}
+
+// Its ports can be nobody else's.
+void Inventory::erase_others_at(const ObservedListener& listener) {
+  if (listener.half_made) return;
+  for (const Transport transport : model::transports_of(listener.spec.protocol)) {
+    for (const KnownListener* other : overlapping(transport, listener.spec.ports))
+      if (other->id != listener.id) erase(ListenerId(other->id));
   }
 }
 

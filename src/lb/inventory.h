@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -48,6 +49,8 @@ class Inventory {
   // What the provider lists now. Attributes that we asked for are remembered while the report
   // agrees with them.
   void replace(std::vector<ObservedListener> reported);
+  // What the provider answers to these questions. What else answers them is not there any more.
+  void update(std::span<const Question> questions, std::vector<ObservedListener> reported);
 
   // A confirmed change of ours. Rules and targets may come in any order. What was half made of a
   // listener or a rule is gone with its creation.
@@ -76,6 +79,7 @@ class Inventory {
 
  private:
   using Slot = std::pair<model::Transport, model::Port>;
+  void erase_others_at(const ObservedListener& listener);
   KnownListener* find(const model::ListenerId& id);
   model::Rule* find(const RuleRef& rule);
   void insert(KnownListener listener);

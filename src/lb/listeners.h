@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/context.h"
+#include "lb/action.h"
 #include "lb/place.h"
 #include "model/listener.h"
 #include "model/provider.h"
@@ -42,6 +43,8 @@ struct Question {
   std::string name{};
   // Whoever listens on one of them, whatever it speaks. None when it begins with 0.
   model::PortRange ports{};
+
+  friend bool operator==(const Question&, const Question&) = default;
 };
 
 struct ListenerChange {
@@ -86,6 +89,13 @@ class Listeners {
   }
   virtual bool can_change(const model::RuleAttributes&, const model::RuleAttributes&) const {
     return true;
+  }
+
+  // When so many calls of this kind have room, as far as is known without waiting; not later than
+  // `now` if they have it already. Whoever plans batches asks first, so that wishes collect
+  // meanwhile: a call that comes too early waits inside.
+  virtual Instant free_at(const Place&, Action, std::size_t /*calls*/, Instant now) const {
+    return now;
   }
 
   // All listeners of the load balancer with their rules, those of others too. Attributes that were

@@ -88,6 +88,21 @@ RegionAndId split(std::string_view text) {
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
+// "nat-1" and "1.2.3.4" of "nat-1@1.2.3.4".
+struct IdAndAddress {
+  std::string_view id{};
+  std::optional<std::string_view> address{};
+};
+IdAndAddress split_address(Provider provider, std::string_view id) {
+  const std::size_t at = traits_of(provider).has_gateways ? id.rfind('@') : std::string_view::npos;
+  if (at == std::string_view::npos) return {.id = id};
+  return {id.substr(0, at), id.substr(at + 1)};
+}
+
+bool may_be_address(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 // FNV-1a: the same text has the same hash in every process and on every machine.
 std::uint32_t stable_hash(std::string_view text) {
   std::uint32_t hash = 2166136261u;
@@ -132,14 +147,18 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
   const bool in_account = traits_of(defaults.provider).has_account_in_id;
   if (in_account && defaults.account.empty())
     return bad_reference(text, "does not say its project, and there is no default");
+  const auto [own_id, address] = split_address(defaults.provider, id);
+  if (address && (own_id.empty() || !may_be_address(*address)))
+    return bad_reference(text, "is not gateway@address");
   return LoadBalancerRef{defaults.provider, region.empty() ? defaults.region : std::string(region),
-                         std::string(id), in_account ? defaults.account : std::string()};
+                         std::string(own_id), in_account ? defaults.account : std::string(),
+                         std::string(address.value_or(""))};
 }
 
 bool may_mean(std::string_view text, const LoadBalancerRef& ref) {
   if (const auto whole = parse_whole(text)) return *whole && **whole == ref;
   const auto [region, id] = split(text);
-  return id == ref.id && (region.empty() || region == ref.region);
+  return id == id_text(ref) && (region.empty() || region == ref.region);
 }
 
 Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
@@ -159,18 +178,34 @@ Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
   return out;
 }
 
+std::string id_text(const LoadBalancerRef& ref) {
+  return ref.address.empty() ? ref.id : ref.id + "@" + ref.address;
+}
+
+LoadBalancerRef with_id_text(LoadBalancerRef ref, std::string_view text) {
+  const auto [id, address] = split_address(ref.provider, text);
+  ref.id = id;
+  ref.address = address.value_or("");
+  return ref;
+}
+
+LoadBalancerRef parent(LoadBalancerRef ref) {
+  ref.address.clear();
+  return ref;
+}
+
 std::string to_string(const LoadBalancerRef& ref) {
   if (ref.provider == Provider::edge && ref.region.empty()) return std::string(kEdge) + ref.id;
   if (!ref.account.empty()) {
     return fmt::format("{}{}/{}{}/addresses/{}", kProjects, ref.account,
                        ref.region == "global" ? "" : "regions/", ref.region, ref.id);
   }
-  if (ref.region.empty() || ref.provider == Provider::aws) return ref.id;
-  return ref.region + ":" + ref.id;
+  if (ref.region.empty() || ref.provider == Provider::aws) return id_text(ref);
+  return ref.region + ":" + id_text(ref);
 }
 
 std::string canonical(const LoadBalancerRef& ref) {
-  return fmt::format("{}/{}/{}/{}", to_string(ref.provider), ref.account, ref.region, ref.id);
+  return fmt::format("{}/{}/{}/{}", to_string(ref.provider), ref.account, ref.region, id_text(ref));
 }
 
 std::optional<LoadBalancerRef> parse_canonical(std::string_view text) {
@@ -182,13 +217,15 @@ std::optional<LoadBalancerRef> parse_canonical(std::string_view text) {
   const Result<Provider> provider = parse_provider(parts[0]);
   if (!provider || text.empty() || parts[1].empty() == traits_of(*provider).has_account_in_id)
     return std::nullopt;
-  return LoadBalancerRef{*provider, std::string(parts[2]), std::string(text),
-                         std::string(parts[1])};
+  const auto [id, address] = split_address(*provider, text);
+  if (address && (id.empty() || !may_be_address(*address))) return std::nullopt;
+  return LoadBalancerRef{*provider, std::string(parts[2]), std::string(id), std::string(parts[1]),
+                         std::string(address.value_or(""))};
 }
 
 std::string object_name(const LoadBalancerRef& ref) {
   std::string exact(to_string(ref.provider));
-  for (const std::string& part : {ref.account, ref.region, ref.id})
+  for (const std::string& part : {ref.account, ref.region, id_text(ref)})
     if (!part.empty()) exact.append(".").append(part);
   std::string name = plain(exact);
   // What was changed, or would be too long, is told apart by a hash of the exact text.
@@ -201,7 +238,7 @@ std::string object_name(const LoadBalancerRef& ref) {
 std::string listener_base_name(const LoadBalancerRef& ref) {
   if (ref.provider == Provider::aws && is_arn(ref.id))
     return plain(fmt::format("{}-{}", ref.region, name_in_arn(ref.id)));
-  return plain(ref.id);
+  return plain(id_text(ref));
 }
 
 }  // namespace berth::model

@@ -22,9 +22,18 @@ struct LoadBalancerRef {
   std::string region{};   // empty where the provider has none; "global" is one of Google's
   std::string id{};       // "lb-1", an ARN, "demo"
   std::string account{};  // only where ids are not unique without it: the project, at Google
+  std::string address{};  // only of a gateway (NAT): the public address whose ports are meant
 
   friend auto operator<=>(const LoadBalancerRef&, const LoadBalancerRef&) = default;
 };
+
+// "lb-1", "nat-1@1.2.3.4": what LoadBalancer objects have as the id.
+std::string id_text(const LoadBalancerRef& ref);
+// One with the id, and the address, that such a text has.
+LoadBalancerRef with_id_text(LoadBalancerRef ref, std::string_view text);
+
+// What has the quota and takes the writes: of an address, its gateway.
+LoadBalancerRef parent(LoadBalancerRef ref);
 
 // Whose credentials a provider is called with: the namespace that has them, or nobody's in
 // particular, which is the process's own.
@@ -38,7 +47,8 @@ struct LoadBalancerDefaults {
   std::string account{};
 };
 
-// `lb-1`, `ap-nanjing:lb-1`, an ARN, `edge:demo`, `projects/p/regions/r/addresses/n`.
+// `lb-1`, `ap-nanjing:lb-1`, an ARN, `edge:demo`, `projects/p/regions/r/addresses/n`, and of a
+// gateway's address `nat-1@1.2.3.4`.
 Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
                                             const LoadBalancerDefaults& defaults);
 
@@ -55,7 +65,8 @@ Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
 std::string to_string(const LoadBalancerRef& ref);
 
 // "tencent//ap-nanjing/lb-1": provider, account, region and id, whatever the defaults are. What is
-// stored on objects. The account is empty where ids are unique without it.
+// stored on objects. The account is empty where ids are unique without it; an address follows the
+// id: "tencent//ap-nanjing/nat-1@1.2.3.4".
 std::string canonical(const LoadBalancerRef& ref);
 // Nothing for a text that is not of that form.
 std::optional<LoadBalancerRef> parse_canonical(std::string_view text);

@@ -127,6 +127,38 @@ TEST(LoadBalancerRef, TheCanonicalTextMeansTheSameUnderEveryDefault) {
     EXPECT_EQ(parse_canonical(bad), std::nullopt) << bad;
 }
 
+TEST(LoadBalancerRef, AnAddressOfAGatewayIsAPlaceOfItsOwn) {
+  const LoadBalancerDefaults tencent{.provider = Provider::tencent, .region = "ap-x"};
+  const auto one = parse_load_balancer("nat-1@1.2.3.4", tencent);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->id, "nat-1");
+  EXPECT_EQ(one->address, "1.2.3.4");
+  EXPECT_EQ(*one, *parse_load_balancer("ap-x:nat-1@1.2.3.4", {.provider = Provider::tencent}));
+  EXPECT_EQ(canonical(*one), "tencent//ap-x/nat-1@1.2.3.4");
+  EXPECT_EQ(parse_canonical(canonical(*one)), *one);
+  EXPECT_EQ(to_string(*one), "ap-x:nat-1@1.2.3.4");
+  EXPECT_EQ(with_id_text({Provider::tencent, "ap-x"}, id_text(*one)), *one);
+  EXPECT_TRUE(may_mean("nat-1@1.2.3.4", *one));
+  EXPECT_FALSE(may_mean("nat-1", *one));
+  EXPECT_FALSE(may_mean("nat-1@1.2.3.5", *one));
+
+  const auto whole = parse_load_balancer("nat-1", tencent);
+  EXPECT_EQ(parent(*one), *whole);
+  EXPECT_NE(object_name(*one), object_name(*whole));
+  EXPECT_NE(listener_base_name(*one), listener_base_name(*whole));
+  for (const char* text : {"nat-1@", "@1.2.3.4", "nat-1@somewhere", "nat-1@1.2.3.4/x"})
+    EXPECT_FALSE(parse_load_balancer(text, tencent)) << text;
+  EXPECT_EQ(parse_canonical("tencent//ap-x/nat-1@"), std::nullopt);
+}
+
+// Elsewhere there are none, and a name is what it always was.
+TEST(LoadBalancerRef, WhoHasNoGatewaysHasNoAddresses) {
+  const auto edge = parse_load_balancer("edge:a@1.2.3.4", {});
+  ASSERT_TRUE(edge);
+  EXPECT_EQ(edge->id, "a@1.2.3.4");
+  EXPECT_EQ(parse_canonical(canonical(*edge)), *edge);
+}
+
 TEST(LoadBalancerRef, ListenersAreNamedAsUpstreamNamesThem) {
   EXPECT_EQ(listener_base_name(parsed("lb-1")), "lb-1");
   EXPECT_EQ(listener_base_name(parsed("ap-shanghai:lb-1")), "lb-1");

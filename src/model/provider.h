@@ -22,6 +22,8 @@ struct Abilities {
   bool serial_writes = true;
   // A call may still take effect when the process that sent it is dead.
   bool outlives_caller = true;
+  // Listeners stay when the process that made them ends. Otherwise a new one finds none.
+  bool keeps_listeners = true;
   std::size_t create_batch = 50;   // listeners; also of attribute changes
   std::size_t remove_batch = 20;   // listeners
   std::size_t rule_batch = 20;     // rules that are made, changed or removed
@@ -42,6 +44,8 @@ struct ProviderTraits {
   bool has_regions = true;
   // Ids are unique within one account only, so that a reference names it.
   bool has_account_in_id = false;
+  // Some have gateways with several addresses, each with ports of its own.
+  bool has_gateways = false;
   Abilities abilities{};
 };
 

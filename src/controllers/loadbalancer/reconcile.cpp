@@ -82,7 +82,7 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
     const MutexLock lock(mu_);
     first = audited_.insert(key.name).second;
   }
-  if (first) engine_.audit(*ref);
+  if (first) engine_.attend(*ref);
   return Requeue{.after = kLookAgain};
 }
 

@@ -27,6 +27,21 @@ std::vector<Result<>> without_ids(std::vector<Result<ListenerId>> results) {
   return out;
 }
 
+Call call_of(berth::lb::Action action) {
+  switch (action) {
+    case berth::lb::Action::list_listeners: return Call::list;
+    case berth::lb::Action::look_up_listeners: return Call::look_up;
+    case berth::lb::Action::create_listeners: return Call::create;
+    case berth::lb::Action::remove_listeners: return Call::remove;
+    case berth::lb::Action::change_listeners: return Call::change_listeners;
+    case berth::lb::Action::create_rules: return Call::create_rules;
+    case berth::lb::Action::remove_rules: return Call::remove_rules;
+    case berth::lb::Action::change_rules: return Call::change_rules;
+    case berth::lb::Action::change_targets: break;
+  }
+  return Call::targets;
+}
+
 std::string label_of(Call call, const LoadBalancerRef& lb) {
   return fmt::format("{} {}", to_string(call), lb.id);
 }
@@ -82,25 +97,41 @@ Failure in_part(const Error& error) {
 
 }  // namespace
 
+berth::lb::Budget& ModelDriver::budget(std::string_view call, const LoadBalancerRef& lb) const {
+  return budgets_.of({lb.provider, lb.account, lb.region, std::string(call)});
+}
+
+Instant ModelDriver::free_at(const Place& place, berth::lb::Action action, std::size_t calls,
+                             Instant now) const {
+  return budget(to_string(call_of(action)), place.lb).free_at(now, calls);
+}
+
 template <class F>
-auto ModelDriver::reach(const Context& context, std::string_view label, Effect effect, F apply) ->
+auto ModelDriver::reach(const Context& context, berth::lb::Budget& budget, std::string_view label,
+                        Effect effect, F apply) ->
     typename SeamReplyOf<std::invoke_result_t<F&, Instant>>::type {
   if (context.expired()) return fail(context.end_error());
+  if (Result<> paid = berth::lb::pay(context, budget); !paid) return pass(paid);
   const Duration latency = provider_.draw_latency();
   if (latency > Duration::zero() && !sleep_for(context.tasks, latency, context.stop)) {
     return fail(context.end_error());
   }
   Tasks& tasks = context.tasks;
-  if (!process_) return apply(tasks.now());
-  return seam(*process_, label, effect, [&] { return apply(tasks.now()); });
+  typename SeamReplyOf<std::invoke_result_t<F&, Instant>>::type reply =
+      process_ ? seam(*process_, label, effect, [&] { return apply(tasks.now()); })
+               : apply(tasks.now());
+  // What became of the entries of a write is told when it is known.
+  if (!reply || effect == Effect::read) berth::lb::tell(budget, tasks.now(), reply);
+  return reply;
 }
 
 std::vector<Result<model::LoadBalancerInfo>> ModelDriver::describe(
     const Context& context, const model::CredentialId& credential,
     std::span<const LoadBalancerRef> lbs) {
   if (lbs.empty()) return {};
-  auto described = reach(context, label_of(Call::describe, lbs.front()), Effect::read,
-                         [&](Instant now) { return provider_.describe(credential, lbs, now); });
+  auto described =
+      reach(context, budget("describe", lbs.front()), label_of(Call::describe, lbs.front()),
+            Effect::read, [&](Instant now) { return provider_.describe(credential, lbs, now); });
   if (described) return std::move(*described);
   return std::vector<Result<model::LoadBalancerInfo>>(
       lbs.size(), Result<model::LoadBalancerInfo>(pass(described)));
@@ -109,21 +140,22 @@ std::vector<Result<model::LoadBalancerInfo>> ModelDriver::describe(
 Result<std::vector<berth::lb::FoundLoadBalancer>> ModelDriver::search(
     const Context& context, const model::CredentialId& credential,
     const berth::lb::DirectoryQuery& query) {
-  return reach(context, "search " + query.name, Effect::read,
+  const LoadBalancerRef anywhere{.region = query.region, .account = query.account};
+  return reach(context, budget("search", anywhere), "search " + query.name, Effect::read,
                [&](Instant now) { return provider_.search(credential, query, now); });
 }
 
 Result<std::vector<ObservedListener>> ModelDriver::list(const Context& context,
                                                         const Place& place) {
-  return reach(context, label_of(Call::list, place.lb), Effect::read,
+  return reach(context, budget("list", place.lb), label_of(Call::list, place.lb), Effect::read,
                [&](Instant now) { return provider_.list(place, now); });
 }
 
 Result<std::vector<ObservedListener>> ModelDriver::look_up(const Context& context,
                                                            const Place& place,
                                                            std::span<const Question> questions) {
-  return reach(context, label_of(Call::look_up, place.lb), Effect::read,
-               [&](Instant now) { return provider_.look_up(place, questions, now); });
+  return reach(context, budget("look_up", place.lb), label_of(Call::look_up, place.lb),
+               Effect::read, [&](Instant now) { return provider_.look_up(place, questions, now); });
 }
 
 template <class F>
@@ -132,16 +164,19 @@ ModelDriver::Results ModelDriver::write(const Context& context, const LoadBalanc
   const auto all_fail = [&](const Error& error) {
     return Results(size, Result<ListenerId>(fail(error)));
   };
-  Result<Reply> reply = reach(context, label_of(call, lb), Effect::write,
+  berth::lb::Budget& pays = budget(to_string(call), lb);
+  Result<Reply> reply = reach(context, pays, label_of(call, lb), Effect::write,
                               [&](Instant now) -> Result<Reply> { return apply(now); });
   if (!reply) return all_fail(reply.error());
-  if (!reply->task) return std::move(reply->results);
-  auto results = await_task(context, *reply);
+  auto results = reply->task ? await_task(context, lb, *reply) : std::move(reply->results);
   if (!results) return all_fail(results.error());
+  berth::lb::tell(pays, context.tasks.now(), *results);
   return std::move(*results);
 }
 
-Result<ModelDriver::Results> ModelDriver::await_task(const Context& context, const Reply& reply) {
+Result<ModelDriver::Results> ModelDriver::await_task(const Context& context,
+                                                     const LoadBalancerRef& lb,
+                                                     const Reply& reply) {
   for (;;) {
     const Instant now = context.tasks.now();
     if (context.expired()) return fail(context.end_error());
@@ -150,7 +185,7 @@ Result<ModelDriver::Results> ModelDriver::await_task(const Context& context, con
       return fail(context.end_error());
     }
     if (context.tasks.now() < reply.task_over) continue;
-    auto results = reach(context, "task status", Effect::read, [&](Instant at) {
+    auto results = reach(context, budget("task", lb), "task status", Effect::read, [&](Instant at) {
       return Result<std::optional<Results>>(provider_.results_of(*reply.task, at));
     });
     if (!results) return pass(results);
@@ -310,8 +345,9 @@ ModelDriver::Results ModelDriver::remove_grouped(const Context& context, const P
                                                  std::span<const Gone> gone) {
   if (!provider_.options().groups)
     return remove_bare(context, place, std::vector(gone.begin(), gone.end()));
-  auto groups = reach(context, label_of(Call::list_groups, place.lb), Effect::read,
-                      [&](Instant now) { return provider_.list_groups(place, now); });
+  auto groups =
+      reach(context, budget("list_groups", place.lb), label_of(Call::list_groups, place.lb),
+            Effect::read, [&](Instant now) { return provider_.list_groups(place, now); });
   if (!groups) return Results(gone.size(), Result<ListenerId>(pass(groups)));
   Results out(gone.size(), Result<ListenerId>(ListenerId{}));
   std::vector<std::vector<ListenerId>> theirs(gone.size());

@@ -5,6 +5,7 @@
 // provider outlives it.
 #pragma once
 
+#include "lb/budget.h"
 #include "lb/driver.h"
 #include "sim/kernel/kernel.h"
 #include "sim/lb/model_provider.h"
@@ -30,6 +31,8 @@ class ModelDriver final : public berth::lb::Listeners,
                   const model::RuleAttributes& wished) const override {
     return provider_.can_change(there, wished);
   }
+  Instant free_at(const berth::lb::Place& place, berth::lb::Action action, std::size_t calls,
+                  Instant now) const override;
   std::vector<Result<model::LoadBalancerInfo>> describe(
       const Context& context, const model::CredentialId& credential,
       std::span<const model::LoadBalancerRef> lbs) override;
@@ -73,15 +76,19 @@ class ModelDriver final : public berth::lb::Listeners,
 
  private:
   using Results = std::vector<Result<model::ListenerId>>;
-  // Runs `apply(now)` on the provider's side: through the seam in simulation.
+  // The budget of calls of this name, for the account and region of a load balancer.
+  berth::lb::Budget& budget(std::string_view call, const model::LoadBalancerRef& lb) const;
+  // Pays, then runs `apply(now)` on the provider's side: through the seam in simulation.
   template <class F>
-  auto reach(const Context& context, std::string_view label, Effect effect, F apply) ->
+  auto reach(const Context& context, berth::lb::Budget& budget, std::string_view label,
+             Effect effect, F apply) ->
       typename SeamReplyOf<std::invoke_result_t<F&, Instant>>::type;
   // A write, and its task if it is a slow one: one result for each of `size` entries.
   template <class F>
   Results write(const Context& context, const model::LoadBalancerRef& lb, Call call,
                 std::size_t size, F apply);
-  Result<Results> await_task(const Context& context, const Reply& reply);
+  Result<Results> await_task(const Context& context, const model::LoadBalancerRef& lb,
+                             const Reply& reply);
   Result<model::LoadBalancerRef> make_one(const Context& context,
                                           const model::CredentialId& credential,
                                           const berth::lb::NewLoadBalancer& wanted);
@@ -113,6 +120,7 @@ class ModelDriver final : public berth::lb::Listeners,
 
   ModelProvider& provider_;
   Process* process_ = nullptr;
+  mutable berth::lb::Budgets budgets_;
 };
 
 }  // namespace berth::sim::lb

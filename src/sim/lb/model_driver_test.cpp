@@ -70,13 +70,14 @@ class ModelSubject final : public Subject {
 
  private:
   struct Life {
+    Life(ModelProvider& provider, Process& own) : process(own), driver(provider, own) {}
     Process& process;
     ModelDriver driver;
   };
   Life& alive() {
     if (drivers_.empty() || !drivers_.back()->process.alive()) {
       Process& process = kernel_.start_process("test", Crashable::yes);
-      drivers_.push_back(std::make_unique<Life>(Life{process, ModelDriver(provider_, process)}));
+      drivers_.push_back(std::make_unique<Life>(provider_, process));
     }
     return *drivers_.back();
   }

@@ -1,9 +1,8 @@
-#include "engine/budget.h"
+#include "lb/budget.h"
 
 #include <algorithm>
-#include <array>
 
-namespace berth::engine {
+namespace berth::lb {
 namespace {
 
 using std::chrono::seconds;
@@ -18,20 +17,18 @@ constexpr double kGrowthPerSecond = 0.05;
 
 Duration seconds_of(double count) { return Duration{static_cast<Duration::rep>(count * 1e9) + 1}; }
 
-constexpr std::array<std::string_view, 8> kActions{
-    "list_listeners", "create_listeners", "remove_listeners", "change_listeners",
-    "create_rules",   "remove_rules",     "change_rules",     "change_targets"};
-
 }  // namespace
 
-std::string_view to_string(Action action) { return kActions[static_cast<std::size_t>(action)]; }
-
-void Budget::refill(Instant now) {
-  if (now <= filled_at_) return;
+double Budget::tokens_at(Instant now) const {
+  if (now <= filled_at_) return tokens_;
   const double burst = std::max(1.0, per_second_ * kBurstSeconds);
   const double passed = filled_at_ == Instant::min() ? 0 : to_seconds(now - filled_at_);
-  tokens_ = std::min(burst, tokens_ + passed * per_second_);
-  filled_at_ = now;
+  return std::min(burst, tokens_ + passed * per_second_);
+}
+
+void Budget::refill(Instant now) {
+  tokens_ = tokens_at(now);
+  filled_at_ = std::max(filled_at_, now);
 }
 
 void Budget::count(Instant now) {
@@ -59,6 +56,19 @@ Instant Budget::take(Instant now) {
   }
   count(now);
   return now;
+}
+
+Instant Budget::free_at(Instant now, std::size_t calls) const {
+  const MutexLock lock(mu_);
+  if (now < paused_until_) return paused_until_;
+  if (per_second_ <= 0) return now;
+  const double missing = static_cast<double>(calls) + waiting_ - tokens_at(now);
+  return missing <= 0 ? now : now + seconds_of(missing / per_second_);
+}
+
+void Budget::count_waiting(int more) {
+  const MutexLock lock(mu_);
+  waiting_ += more;
 }
 
 void Budget::refused(Instant now, Duration retry_after) {
@@ -89,4 +99,29 @@ double Budget::per_second() const {
   return per_second_;
 }
 
-}  // namespace berth::engine
+Result<> pay(const Context& context, Budget& budget) {
+  for (;;) {
+    if (context.expired()) return fail(context.end_error());
+    const Instant now = context.tasks.now();
+    const Instant at = budget.take(now);
+    if (at <= now) return {};
+    if (at >= context.deadline) {
+      Error error = error_of(Code::throttled, "the provider takes no more calls of this kind now");
+      error.retry_after = at - now;
+      return fail(std::move(error));
+    }
+    budget.count_waiting(1);
+    (void)sleep_for(context.tasks, at - now, context.stop);
+    budget.count_waiting(-1);
+  }
+}
+
+void tell(Budget& budget, Instant now, const Error* error) {
+  if (error && error->code == Code::throttled) {
+    budget.refused(now, Duration(error->retry_after.value_or(Duration{})));
+  } else {
+    budget.accepted(now);
+  }
+}
+
+}  // namespace berth::lb

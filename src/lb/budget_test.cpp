@@ -1,8 +1,8 @@
-#include "engine/budget.h"
+#include "lb/budget.h"
 
 #include <gtest/gtest.h>
 
-namespace berth::engine {
+namespace berth::lb {
 namespace {
 
 using namespace std::chrono_literals;
@@ -66,6 +66,21 @@ TEST(Budget, ThePaceGrowsSlowlyAndTheLimitGoesAway) {
   EXPECT_EQ(budget.per_second(), 0);
 }
 
+TEST(Budget, SaysWhenThereIsRoomAndTakesNothing) {
+  Budget budget;
+  EXPECT_LE(budget.free_at(kStart, 1000), kStart);
+  for (int i = 0; i < 40; ++i) (void)budget.take(kStart + i * 25ms);
+  budget.refused(kStart + 1s, 5s);
+  EXPECT_EQ(budget.free_at(kStart + 2s), kStart + 6s);
+  const Instant later = kStart + 10s;
+  for (int i = 0; i < 100; ++i) EXPECT_LE(budget.free_at(later), later);
+  EXPECT_GT(budget.free_at(later, 11), later) << "not so many at once";
+  while (budget.take(later) <= later) continue;
+  const Instant at = budget.free_at(later);
+  EXPECT_GT(at, later);
+  EXPECT_LE(budget.take(at), at);
+}
+
 TEST(Budget, NeverStopsForGood) {
   Budget budget;
   Instant now = kStart;
@@ -74,4 +89,4 @@ TEST(Budget, NeverStopsForGood) {
 }
 
 }  // namespace
-}  // namespace berth::engine
+}  // namespace berth::lb

@@ -1,0 +1,199 @@
+// Looking: what is known of the load balancer comes from its list, from answers to questions, from
+// our own confirmed changes, and in the beginning from what the caller believes.
+#include <algorithm>
+#include <utility>
+
+#include "engine/calls.h"
+#include "engine/desk.h"
+
+namespace berth::engine {
+namespace {
+
+void see(OpenWish& wish) {
+  wish.looked = true;
+  wish.touched = false;
+  wish.read_back = false;
+  wish.judged = false;
+}
+
+}  // namespace
+
+lb::Question question_about(const Wish& wish) {
+  return {.id = wish.known_id,
+          .name = wish.spec ? wish.spec->name : wish.name,
+          .ports = wish.spec ? wish.spec->ports : wish.ports};
+}
+
+// We are in charge, as of now: somebody else may have been until then.
+void Desk::begin() {
+  begun_ = true;
+  attend_ = false;
+  listed_ = false;
+  leftovers_.clear();
+  sweep_ = false;
+  for (OpenWish* wish : open_.all()) wish->looked = false;
+  if (!keeps_listeners()) {
+    stale_ = true;
+    return;
+  }
+  const Standing standing = office_.catalog(lb_);
+  small_ = standing.wishes.size() <= office_.options.small;
+  first_asked_ = 0;
+  if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
+  believe(standing);
+  if (settling()) note_in_doubt(standing);
+  next_audit_ = std::min(next_audit_, now() + office_.within(office_.options.audit_period));
+}
+
+// What is applied is there until it is seen not to be: nothing is planned for it before it is asked
+// for.
+void Desk::believe(const Standing& standing) {
+  known_ = {};
+  believed_.clear();
+  for (const auto& [key, wish, applied] : standing.wishes) {
+    if (!applied || !wish.spec || wish.known_id.empty()) continue;
+    // Two cannot both be true.
+    const bool is_free = std::ranges::all_of(
+        model::transports_of(wish.spec->protocol),
+        [&](model::Transport one) { return known_.overlapping(one, wish.spec->ports).empty(); });
+    if (!is_free) continue;
+    known_.put({.id = wish.known_id, .spec = *wish.spec, .asked = true});
+    if (settling()) believed_[wish.known_id] = {key, model::leads_of(*wish.spec)};
+  }
+}
+
+Instant Desk::list(const Context& context) {
+  const Instant at = driver_->free_at(lb_, Action::list_listeners, 1, now());
+  if (at > now()) return at;
+  auto listed = list_listeners(context, {*driver_, lb_, office_});
+  if (!listed) {
+    if (context.stop.stop_requested()) return kNever;
+    look_failed(listed.error());
+    return not_before_;
+  }
+  known_.replace(std::move(*listed));
+  for (OpenWish* wish : open_.all()) see(*wish);
+  while (!believed_.empty()) note_surprise(model::ListenerId(believed_.begin()->first));
+  listed_at_ = now();
+  if (std::exchange(check_, false)) audit_ = true;
+  if (!settling()) end_doubts();
+  if (!listed_) {
+    // The first touch: a dead leader's call may still land.
+    if (!keeps_listeners()) {
+      if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
+      if (settling()) note_in_doubt(office_.catalog(lb_));
+    }
+    listed_ = true;
+    audit_ = true;
+    leftovers_.clear();
+    sweep_ = false;
+  }
+  stale_ = false;
+  writes_since_look_ = 0;
+  attempts_ = 0;
+  error_.reset();
+  return now();
+}
+
+// Those that may be worked on as soon as it is known what is there of them.
+std::vector<OpenWish*> Desk::unseen() {
+  std::vector<OpenWish*> out = open_.all();
+  std::erase_if(out,
+                [&](const OpenWish* wish) { return wish->looked || wish->not_before > now(); });
+  return out;
+}
+
+void Desk::doubt(OpenWish& wish) {
+  if (keeps_listeners()) {
+    wish.looked = false;
+  } else {
+    stale_ = true;
+  }
+}
+
+std::optional<Instant> Desk::ask(const Context& context) {
+  const std::vector<OpenWish*> about = unseen();
+  if (!check_ && (about.empty() || asked_last_)) {
+    asked_last_ = false;  // what was seen is worked on before others are asked for
+    return std::nullopt;
+  }
+  std::vector<lb::Question> questions;
+  if (check_) questions = doubtful_;
+  for (const OpenWish* wish : about) questions.push_back(question_about(wish->wish));
+  if (is_to_be_listed(about, questions.size())) {
+    stale_ = true;
+    return now();
+  }
+  if (!questions.empty()) {
+    const Instant at = driver_->free_at(lb_, Action::look_up_listeners, 1, now());
+    if (at > now()) return at;
+    auto answers = look_up_listeners(context, {*driver_, lb_, office_}, questions);
+    if (!answers) {
+      if (context.stop.stop_requested()) return kNever;
+      look_failed(answers.error());
+      return not_before_;
+    }
+    answered(questions, std::move(*answers), about);
+    compare_ = compare_ || check_;
+  }
+  check_ = false;
+  if (!settling()) end_doubts();
+  asked_last_ = true;
+  return now();
+}
+
+bool Desk::is_to_be_listed(const std::vector<OpenWish*>& about, std::size_t questions) const {
+  if (check_ && all_doubtful_) return true;
+  if (questions == 0) return false;
+  if (questions > office_.options.few) return true;
+  if (listed_) return false;
+  return small_ || first_asked_ + about.size() > office_.options.few;
+}
+
+void Desk::answered(std::span<const lb::Question> questions,
+                    std::vector<lb::ObservedListener> answers,
+                    const std::vector<OpenWish*>& about) {
+  known_.update(questions, std::move(answers));
+  for (OpenWish* wish : about) {
+    if (!wish->touched && wish->attempts == 0) ++first_asked_;
+    note_surprise(wish->wish.known_id);
+    see(*wish);
+  }
+  writes_since_look_ = 0;
+  attempts_ = 0;
+  error_.reset();
+}
+
+void Desk::look_failed(const Error& error) {
+  if (error.code == Code::not_found) return load_balancer_gone(error);
+  const Treatment treatment = treatment_of(error.code);
+  ++attempts_;
+  not_before_ = now() + office_.delay(treatment, attempts_, error);
+  const bool lasting = treatment == Treatment::slowly || treatment == Treatment::give_up;
+  if (!lasting && attempts_ < kReportAfter) return;
+  error_ = error;
+  tell_all(error);
+  // An audit for nobody is not tried for ever.
+  if (lasting && open_.empty() && office_.catalog(lb_).wishes.empty()) retire_ = true;
+}
+
+void Desk::load_balancer_gone(const Error& error) {
+  known_ = {};
+  believed_.clear();
+  leftovers_.clear();
+  sweep_ = false;
+  listed_ = false;
+  stale_ = true;
+  ++attempts_;
+  not_before_ = now() + office_.delay(Treatment::slowly, attempts_, error);
+  error_ = error;
+  all_are_astray();
+  for (OpenWish* wish : open_.all()) {
+    // What has no load balancer does not exist.
+    if (!wish->wish.spec) succeeded(*wish, {});
+  }
+  tell_all(error);
+  if (open_.empty()) retire_ = true;
+}
+
+}  // namespace berth::engine

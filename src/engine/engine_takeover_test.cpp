@@ -1,0 +1,236 @@
+// After a takeover: what is in doubt is asked for, and all of a load balancer is listed when it is
+// audited, later.
+
+#include <gmock/gmock.h>
+
+#include "engine/fixture.h"
+#include "lb/forwarding_listeners.h"
+
+namespace berth::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Transport;
+using sim::lb::Call;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+// Counts what it is asked.
+struct Asked {
+  int lists = 0;
+  std::vector<std::size_t> questions{};  // of each look
+};
+class CountingListeners final : public lb::ForwardingListeners {
+ public:
+  CountingListeners(lb::Listeners& inner, Asked& asked)
+      : ForwardingListeners(inner), asked_(asked) {}
+  Result<std::vector<lb::ObservedListener>> list(const Context& context,
+                                                 const lb::Place& place) override {
+    ++asked_.lists;
+    return inner_.list(context, place);
+  }
+  Result<std::vector<lb::ObservedListener>> look_up(
+      const Context& context, const lb::Place& place,
+      std::span<const lb::Question> questions) override {
+    asked_.questions.push_back(questions.size());
+    return inner_.look_up(context, place, questions);
+  }
+
+ private:
+  Asked& asked_;
+};
+
+class TakeoverTest : public EngineTest {
+ protected:
+  TakeoverTest() {
+    around_ = [this](lb::Listeners& inner) {
+      return std::make_unique<CountingListeners>(inner, asked_);
+    };
+  }
+  // As a former leader left it: made, and written down as applied.
+  void left_applied(model::Port first, int count) {
+    for (int i = 0; i < count; ++i) {
+      const auto port = static_cast<model::Port>(first + i);
+      Wish wish = wish_for(port, {target(1)});
+      wish.known_id = provider_.add_listener(kLb, *wish.spec);
+      cluster_.objects[key_of(port)] = {wish, true};
+    }
+  }
+  static std::string key_of(model::Port port) { return fmt::format("games/{}", port); }
+  void remove_at(model::Port port) {
+    provider_.remove_listener(kLb, provider_.find(kLb, Transport::tcp, port)->id);
+  }
+  bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
+
+  const Instant begin_ = kernel_.now();
+  Asked asked_;
+};
+
+TEST_F(TakeoverTest, OnlyWhatIsOpenIsAskedFor) {
+  left_applied(30000, 1000);
+  start();
+  running_->engine().attend(kLb);
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  want(key_of(30001), removal_of(wish_for(30001)));
+  want(key_of(40000), wish_for(40000, {target(2)}));
+  run_until_applied();
+  ASSERT_FALSE(asked_.questions.empty());
+  EXPECT_EQ(asked_.questions.front(), 3u);
+  for (const std::size_t questions : asked_.questions) EXPECT_LE(questions, 3u);
+  EXPECT_EQ(asked_.lists, 0);
+  EXPECT_THAT(targets_at(30000), ElementsAre(target(2)));
+  EXPECT_FALSE(is_there(30001));
+  EXPECT_THAT(targets_at(40000), ElementsAre(target(2)));
+}
+
+TEST_F(TakeoverTest, NothingIsCalledWhereNothingIsOpenUntilTheAudit) {
+  left_applied(30000, 100);
+  start({.audit_period = 10min});
+  running_->engine().attend(kLb);
+  ASSERT_TRUE(kernel_.run_until([&] { return provider_.calls() > 0; }));
+  EXPECT_EQ(asked_.lists, 1);
+  EXPECT_THAT(asked_.questions, IsEmpty());
+  EXPECT_GT(kernel_.now(), begin_ + 1s);
+  EXPECT_LE(kernel_.now(), begin_ + 10min + 1s);
+}
+
+TEST_F(TakeoverTest, DriftIsFoundWithinThePeriod) {
+  left_applied(30000, 100);
+  remove_at(30050);
+  start({.audit_period = 10min});
+  running_->engine().attend(kLb);
+  ASSERT_TRUE(kernel_.run_until([&] { return is_there(30050); }));
+  EXPECT_LE(kernel_.now(), begin_ + 10min + 10s);
+  EXPECT_THAT(registry_.text(),
+              testing::HasSubstr("berth_lb_drift_total{lb=\"ap-nanjing:lb-1\"} 1"));
+}
+
+TEST_F(TakeoverTest, ASmallLoadBalancerIsListedWhenItIsTouched) {
+  left_applied(30000, 10);
+  start();
+  running_->engine().attend(kLb);
+  pass(100ms);
+  EXPECT_EQ(provider_.calls(), 0u);
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  run_until_applied();
+  EXPECT_EQ(asked_.lists, 1);
+}
+
+TEST_F(TakeoverTest, WhoAsksForManyListsThemAll) {
+  left_applied(30000, 1000);
+  start();
+  for (model::Port port = 30000; port < 30500; ++port)
+    want(key_of(port), wish_for(port, {target(2)}));
+  run_until_applied();
+  EXPECT_GT(asked_.lists, 0);
+  EXPECT_THAT(asked_.questions, IsEmpty());
+}
+
+// However they trickle in.
+TEST_F(TakeoverTest, WhatComesOneByOneIsNotAskedForForEver) {
+  left_applied(30000, 1000);
+  start_settled();
+  for (model::Port port = 30000; port < 30200; ++port) {
+    want(key_of(port), wish_for(port, {target(2)}));
+    run_until_applied();
+  }
+  EXPECT_EQ(asked_.lists, 1);
+  EXPECT_LE(asked_.questions.size(), 51u);
+}
+
+TEST_F(TakeoverTest, ACreationWhoseReplyWasLostIsFoundByItsName) {
+  left_applied(30000, 100);
+  provider_.add_listener(kLb, *wish_for(40000).spec);
+  start();
+  want(key_of(40000), wish_for(40000, {target(1)}));
+  run_until_applied();
+  EXPECT_EQ(provider_.calls(Call::create), 0u);
+  EXPECT_EQ(asked_.lists, 0);
+}
+
+TEST_F(TakeoverTest, AForeignListenerInTheWayIsFoundAndLookedAtAgain) {
+  left_applied(30000, 100);
+  const model::ListenerId id =
+      provider_.add_listener(kLb, {.ports = {39990, 40010}, .name = "theirs"});
+  start({.audit_period = 100h});
+  want(key_of(40000), wish_for(40000, {target(1)}));
+  run_until_told(1);
+  EXPECT_TRUE(cluster_.outcomes[0].foreign);
+  provider_.remove_listener(kLb, id);
+  run_until_applied();
+  EXPECT_EQ(asked_.lists, 0);
+}
+
+// What was believed of it was wrong: it is changed from what is there.
+TEST_F(TakeoverTest, AChangeBeginsWithWhatIsThere) {
+  left_applied(30000, 100);
+  const lb::TargetChange change{
+      {provider_.find(kLb, Transport::tcp, 30007)->id, {}}, {target(9)}, {}};
+  sim::lb::ModelDriver driver(provider_);
+  ASSERT_TRUE(driver.change_targets({.tasks = kernel_.world()}, kLb, {&change, 1})[0]);
+  start();
+  running_->engine().attend(kLb);
+  pass(1s);
+  want(key_of(30007), wish_for(30007, {target(2)}));
+  run_until_applied();
+  EXPECT_THAT(targets_at(30007), ElementsAre(target(2)));
+  EXPECT_EQ(asked_.lists, 0);
+}
+
+// A dead leader's call lands in the time that is waited for that: it is found at its end.
+TEST_F(TakeoverTest, WhatLandsLateIsFoundWhenItCanLandNoMore) {
+  left_applied(30000, 100);
+  cluster_.objects[key_of(30007)].applied = false;
+  start({.audit_period = 100h});
+  running_->engine().want(WishKey(key_of(30007)), cluster_.objects[key_of(30007)].wish);
+  running_->engine().attend(kLb);
+  run_until_applied();
+  remove_at(30007);
+  ASSERT_TRUE(kernel_.run_until([&] { return is_there(30007); }));
+  EXPECT_LE(kernel_.now(), begin_ + 70s);
+  EXPECT_EQ(asked_.lists, 0);
+}
+
+TEST_F(TakeoverTest, LeftoversAreJudgedByListsAlone) {
+  left_applied(30000, 100);
+  provider_.add_listener(kLb, *wish_for(40000).spec);
+  start({.audit_period = 100h});
+  running_->engine().attend(kLb);
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  // It names the leftover, and is not there any more when the next look comes.
+  want(key_of(40000), wish_for(40000, {target(1)}));
+  run_until_applied();
+  cluster_.objects.erase(key_of(40000));
+  running_->engine().forget(WishKey(key_of(40000)));
+  pass(1h);
+  EXPECT_TRUE(is_there(40000));
+  running_->engine().audit(kLb);
+  pass(3min);
+  EXPECT_FALSE(is_there(40000));
+}
+
+TEST_F(TakeoverTest, WhoComesBackInChargeAsksToo) {
+  left_applied(30000, 100);
+  start_settled();
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  run_until_applied();
+  may_act_ = false;
+  want(key_of(30001), wish_for(30001, {target(2)}));
+  pass(5s);
+  may_act_ = true;
+  run_until_applied();
+  EXPECT_EQ(asked_.lists, 0);
+  EXPECT_THAT(asked_.questions, ElementsAre(1u, 1u));
+}
+
+TEST_F(TakeoverTest, ALookIsCounted) {
+  left_applied(30000, 100);
+  start();
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  run_until_applied();
+  EXPECT_THAT(registry_.text(), testing::HasSubstr("rpc=\"look_up_listeners\"}"));
+}
+
+}  // namespace
+}  // namespace berth::engine
