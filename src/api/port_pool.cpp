@@ -10,13 +10,13 @@ std::span<const Field> fields_of<PortPoolItem>() {
   static constexpr Field f[] = {
       field<&I::item_name>("itemName", "Name inside the pool.",
                            {.min_len = 1, .max_len = kMaxItemName, .required = true}),
-      field<&I::load_balancer_ids>(
-          "loadBalancerIDs",
-          "Load balancers that share the ports: id, region:id, an ARN or edge:name.",
-          {.max_len = kMaxLoadBalancerId,
-           .min_items = 1,
-           .max_items = kMaxLoadBalancersPerItem,
-           .immutable = true}),
+      field<&I::load_balancer_ids>("loadBalancerIDs",
+                                   "Load balancers that share the ports: id, region:id, an ARN or "
+                                   "edge:name; or the name of one.",
+                                   {.max_len = kMaxLoadBalancerId,
+                                    .min_items = 1,
+                                    .max_items = kMaxLoadBalancersPerItem,
+                                    .immutable = true}),
       field<&I::load_balancer_id_alias>("loadBalancerID", "Another spelling of loadBalancerIDs.",
                                         {.max_len = kMaxLoadBalancerId,
                                          .max_items = kMaxLoadBalancersPerItem,
@@ -61,7 +61,8 @@ std::span<const Field> fields_of<PortPoolItemStatus>() {
   static constexpr Field f[] = {
       field<&S::item_name>("itemName", "Name inside the pool.",
                            {.max_len = kMaxItemName, .required = true}),
-      field<&S::load_balancer_ids>("loadBalancerIDs", "As in the spec.",
+      field<&S::load_balancer_ids>("loadBalancerIDs",
+                                   "As in the spec; of a name, the id that it means.",
                                    {.max_items = kMaxLoadBalancersPerItem}),
       field<&S::start_port>("startPort", "As in the spec.", {.always = true}),
       field<&S::end_port>("endPort", "As in the spec.", {.always = true}),

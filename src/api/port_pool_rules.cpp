@@ -5,6 +5,7 @@
 #include "api/keys.h"
 #include "api/port_pool.h"
 #include "api/walkers.h"
+#include "model/load_balancer_name.h"
 
 namespace berth::api {
 namespace {
@@ -47,6 +48,7 @@ std::optional<Breach> check_name(const std::string& name) {
 // Listeners of both would have the same names, in which there is no region, and a dash for what
 // names of objects do not know. Two references to one load balancer are not meant.
 bool share_names(const LoadBalancerRef& a, const LoadBalancerRef& b) {
+  if (model::is_name(a) || model::is_name(b)) return false;  // their ids are not known yet
   return a != b && model::listener_base_name(a) == model::listener_base_name(b);
 }
 

@@ -1,6 +1,7 @@
 #include "app/app.h"
 
 #include <atomic>
+#include <set>
 
 #include "admission/hints.h"
 #include "admission/host_ports.h"
@@ -18,6 +19,7 @@
 #include "claims/grantor.h"
 #include "controllers/install/reconcile.h"
 #include "controllers/listener/reconcile.h"
+#include "controllers/loadbalancer/name_book.h"
 #include "controllers/loadbalancer/reconcile.h"
 #include "controllers/portpool/bindings.h"
 #include "controllers/portpool/pod_index.h"
@@ -94,9 +96,10 @@ kube::CertificateKeeperOptions keeper_options(const Config& config) {
 
 struct App::Parts {
   Parts(Tasks& t, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-        Config c, lb::Drivers drivers, Random random)
+        Config c, lb::Drivers all_drivers, Random random)
       : tasks(t),
         config(std::move(c)),
+        drivers(std::move(all_drivers)),
         fenced(transport, [this] { return may_write(); }),
         client(transport, cluster, {.registry = &registry}),
         leader_client(fenced, std::move(cluster), {.registry = &registry}),
@@ -110,7 +113,10 @@ struct App::Parts {
                   {.registry = &registry}),
         bindings(tasks, client, api::port_binding_projection(), random.fork(),
                  {.registry = &registry}),
-        slots(listeners.store(), pools.store()),
+        slots(listeners.store(), pools.store(),
+              [this](const api::Listener& listener) {
+                return sealer.judge(listener) == claims::Trust::ours;
+              }),
         tokens(random.fork()),
         sightings(tasks, listeners.store()),
         claimer(client, listeners.store(), slots, sightings, random.fork(),
@@ -121,7 +127,8 @@ struct App::Parts {
           return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
         }),
         grantor(leader_client, balancers.store(), listeners.store(), sealer),
-        resolver(balancers.store(), listeners.store(), sealer, config.load_balancers),
+        resolver(balancers.store(), listeners.store(), sealer, config.load_balancers,
+                 [this](const model::LoadBalancerRef& named) { return names.ask(named); }),
         refused(tasks, client, slots, &registry),
         known_namespaces(client, namespaces.store()),
         tenants(listeners.store()),
@@ -142,7 +149,7 @@ struct App::Parts {
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         port_pool_gate(
             listeners.store(), config.load_balancers,
-            [drivers](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
+            [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
         host_ports(config.host_ports, random.fork()),
         router(tasks, registry, &paths),
         keeper(client, keeper_options(config)),
@@ -179,6 +186,10 @@ struct App::Parts {
             tasks, drivers, [this](const model::LoadBalancerRef& lb) { return standing(lb); },
             listener_controller, [this] { return may_write() && manager.leading(); }, random.fork(),
             {.name_prefix = naming().prefix(), .registry = &registry}),
+        names(tasks, drivers,
+              [this](const model::LoadBalancerRef& named) {
+                pool_controller.look_at_those_with(named);
+              }),
         balancer_controller(tasks, leader_client, balancers.store(), listeners.store(),
                             config.load_balancers, drivers, engine, &registry),
         pool_controller(tasks, leader_client, caches(), leader_claimer, grantor, sealer, courtesy,
@@ -199,7 +210,7 @@ struct App::Parts {
                      {.version = config.version,
                       .cloud = std::string(model::to_string(config.load_balancers.provider)),
                       .health =
-                          [drivers](const model::LoadBalancerRef& lb) {
+                          [this](const model::LoadBalancerRef& lb) {
                             const lb::Driver* const driver = drivers.of(lb);
                             return driver && driver->health ? driver->health->last(lb)
                                                             : std::vector<lb::TargetHealth>{};
@@ -252,6 +263,26 @@ struct App::Parts {
     // One that we cannot read wishes for something, too.
     const bool all_read = listeners.undecodable() == 0;
     out.complete = ours_alone && all_read && manager.leading() && (!granted || used);
+    return out;
+  }
+
+  // One driver may serve several providers.
+  std::set<lb::HealthFeed*> health_feeds() const {
+    std::set<lb::HealthFeed*> out;
+    for (const auto& [provider, driver] : drivers.all())
+      if (driver.health) out.insert(driver.health);
+    return out;
+  }
+
+  // The load balancers that this feed looks at for metrics. Followers ask nobody.
+  std::vector<lb::Place> places_of(const lb::HealthFeed& feed) {
+    std::vector<lb::Place> out;
+    if (!manager.leading()) return out;
+    for (const auto& object : balancers.store().all()) {
+      const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);
+      const lb::Driver* const driver = ref ? drivers.of(*ref) : nullptr;
+      if (driver && driver->health == &feed) out.emplace_back(*ref);
+    }
     return out;
   }
 
@@ -367,6 +398,7 @@ struct App::Parts {
 
   Tasks& tasks;
   const Config config;
+  const lb::Drivers drivers;
   metrics::Registry registry;
   kube::FencedTransport fenced;
   kube::Client client;         // for what every replica does
@@ -408,6 +440,7 @@ struct App::Parts {
   kube::EventRecorder events;
   controllers::listener::ListenerController listener_controller;
   engine::Engine engine;
+  controllers::loadbalancer::NameBook names;
   controllers::loadbalancer::LoadBalancerController balancer_controller;
   controllers::portpool::PoolController pool_controller;
   controllers::portpool::BindingController binding_controller;
@@ -490,6 +523,17 @@ Result<> App::run(const Context& outer) {
       "events", [&](std::stop_token stop) { parts_->events.write_all(beside(std::move(stop))); });
   const auto engine = context.tasks.spawn(
       "engine", [&](std::stop_token stop) { parts_->engine.run(beside(std::move(stop))); });
+  std::vector<std::unique_ptr<Task>> feeds;
+  for (lb::HealthFeed* const feed : parts_->health_feeds()) {
+    feeds.push_back(context.tasks.spawn("health", [&, feed](std::stop_token stop) {
+      feed->run(beside(std::move(stop)), [&, feed] { return parts_->places_of(*feed); });
+    }));
+  }
+  const auto describing = context.tasks.spawn("describe", [&](std::stop_token stop) {
+    parts_->balancer_controller.run(beside(std::move(stop)));
+  });
+  const auto names = context.tasks.spawn(
+      "names", [&](std::stop_token stop) { parts_->names.run(beside(std::move(stop))); });
   return parts_->manager.run(context);
 }
 

@@ -47,11 +47,9 @@ void put_source(const api::Listener& listener, const kube::ObjectKey& source, Ar
 
 void put_marks(const api::Listener& listener, const Marks& marks, Array& patch) {
   const std::pair<std::string_view, std::string_view> texts[] = {
-      {kBalancerAnnotation, marks.balancer},
-      {kSealAnnotation, marks.seal},
-      {kItemAnnotation, marks.identity.item},
-      {kLockAnnotation, marks.identity.lock},
-      {kPeersAnnotation, marks.identity.peers}};
+      {kBalancerAnnotation, marks.balancer},    {kSealAnnotation, marks.seal},
+      {kItemAnnotation, marks.identity.item},   {kLockAnnotation, marks.identity.lock},
+      {kPeersAnnotation, marks.identity.peers}, {kFoundByAnnotation, marks.identity.found_by}};
   // Somebody may have taken all of them off.
   if (listener.meta.annotations.empty()) patch.push_back(put("/metadata/annotations", Object{}));
   for (const auto& [key, text] : texts) {

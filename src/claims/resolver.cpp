@@ -15,18 +15,23 @@ void add_indexes(BalancerStore& store) {
 
 Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
     const api::PortPool& pool, const api::PortPoolItem& item) const {
-  std::vector<model::LoadBalancerRef> stands_on = granted_to(pool, item.item_name);
-  // Somebody may have deleted what says so: its Listeners say it too.
-  if (stands_on.size() < item.load_balancer_ids.size()) {
-    for (model::LoadBalancerRef& ref : held_by(pool, item.item_name))
-      stands_on.push_back(std::move(ref));
+  std::vector<model::Standing> stands_on = granted_to(pool, item.item_name);
+  const auto& texts = item.load_balancer_ids;
+  const bool known = std::ranges::all_of(texts, [&](const std::string& text) {
+    return std::ranges::any_of(
+        stands_on, [&](const model::Standing& one) { return model::may_mean(text, one); });
+  });
+  // Grants have no names in them; and somebody may have deleted them. Listeners say all of it.
+  if (!known || stands_on.size() < texts.size()) {
+    for (model::Standing& one : held_by(pool, item.item_name, stands_on))
+      stands_on.push_back(std::move(one));
   }
-  return model::resolve(item.load_balancer_ids, defaults_, stands_on);
+  return model::resolve(texts, defaults_, stands_on, look_up_);
 }
 
-std::vector<model::LoadBalancerRef> Resolver::granted_to(const api::PortPool& pool,
-                                                         const std::string& item) const {
-  std::vector<model::LoadBalancerRef> out;
+std::vector<model::Standing> Resolver::granted_to(const api::PortPool& pool,
+                                                  const std::string& item) const {
+  std::vector<model::Standing> out;
   for (const auto& object : balancers_.by_index(kGrantOwnerIndex, pool.meta.uid)) {
     const bool has = std::ranges::any_of(object->spec.grants, [&](const api::Grant& grant) {
       return grant.owner_uid == pool.meta.uid && grant.item == item;
@@ -34,22 +39,31 @@ std::vector<model::LoadBalancerRef> Resolver::granted_to(const api::PortPool& po
     if (!has) continue;
     Result<model::LoadBalancerRef> ref = ref_of(*object);
     // Its name says the same, and nobody can edit that.
-    if (ref && model::object_name(*ref) == object->meta.name) out.push_back(std::move(*ref));
+    if (ref && model::object_name(*ref) == object->meta.name) out.push_back({std::move(*ref)});
   }
   return out;
 }
 
-std::vector<model::LoadBalancerRef> Resolver::held_by(const api::PortPool& pool,
-                                                      const std::string& item) const {
-  std::set<model::LoadBalancerRef> out;
+std::vector<model::Standing> Resolver::held_by(const api::PortPool& pool, const std::string& item,
+                                               const std::vector<model::Standing>& granted) const {
+  std::set<std::pair<model::LoadBalancerRef, std::string>> out;
   for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, pool.meta.key().to_string())) {
     if (item_of(*listener) != item) continue;
     const std::optional<Identity> identity = identity_of(*listener);
+    if (!identity || identity->owner_uid != pool.meta.uid) continue;
     // One look at a load balancer's Listeners is enough, and a seal costs more than a look.
-    if (!identity || identity->owner_uid != pool.meta.uid || out.contains(identity->lb)) continue;
-    if (sealer_.judge(*listener) == Trust::ours) out.insert(identity->lb);
+    std::pair says{identity->lb, identity->found_by};
+    if (out.contains(says)) continue;
+    const bool is_granted =
+        std::ranges::find(granted, identity->lb, &model::Standing::lb) != granted.end();
+    // When keys are lost, what is older than those that we have stands in its grant.
+    if (sealer_.judge(*listener) == Trust::ours ||
+        (is_granted && sealer_.may_seal_again(*listener)))
+      out.insert(std::move(says));
   }
-  return {out.begin(), out.end()};
+  std::vector<model::Standing> list;
+  for (const auto& [lb, name] : out) list.push_back({lb, name});
+  return list;
 }
 
 }  // namespace berth::claims

@@ -1,6 +1,7 @@
 // What users' texts of load balancers mean. Where an owner stands already, on grants or on sealed
 // Listeners, its text keeps the meaning that it had: another default provider or region on the next
-// start moves nothing. Thread-safe; owned by the composition root.
+// start moves nothing, and neither does a name that another load balancer has by now. What is new
+// by name is looked up. Thread-safe; owned by the composition root.
 #pragma once
 
 #include <functional>
@@ -8,6 +9,7 @@
 
 #include "api/port_pool.h"
 #include "claims/grantor.h"
+#include "model/load_balancer_name.h"
 
 namespace berth::claims {
 
@@ -23,25 +25,27 @@ void add_indexes(BalancerStore& store);
 class Resolver {
  public:
   Resolver(const BalancerStore& balancers, const ListenerStore& listeners, const Sealer& sealer,
-           model::LoadBalancerDefaults defaults)
+           model::LoadBalancerDefaults defaults, model::LookUp look_up)
       : balancers_(balancers),
         listeners_(listeners),
         sealer_(sealer),
-        defaults_(std::move(defaults)) {}
+        defaults_(std::move(defaults)),
+        look_up_(std::move(look_up)) {}
 
   Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
       const api::PortPool& pool, const api::PortPoolItem& item) const;
 
  private:
-  std::vector<model::LoadBalancerRef> granted_to(const api::PortPool& pool,
-                                                 const std::string& item) const;
-  std::vector<model::LoadBalancerRef> held_by(const api::PortPool& pool,
-                                              const std::string& item) const;
+  std::vector<model::Standing> granted_to(const api::PortPool& pool, const std::string& item) const;
+  // With the names that are sealed on its Listeners.
+  std::vector<model::Standing> held_by(const api::PortPool& pool, const std::string& item,
+                                       const std::vector<model::Standing>& granted) const;
 
   const BalancerStore& balancers_;
   const ListenerStore& listeners_;
   const Sealer& sealer_;
   const model::LoadBalancerDefaults defaults_;
+  const model::LookUp look_up_;
 };
 
 }  // namespace berth::claims

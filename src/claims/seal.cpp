@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <tuple>
 
 namespace berth::claims {
@@ -16,15 +17,21 @@ struct Fields {
   explicit Fields(const Identity& identity)
       : balancer(model::canonical(identity.lb)),
         ports(fmt::format("{}-{}", identity.ports.first, identity.ports.last)),
-        all{identity.ns,   identity.name,      balancer,      model::to_string(identity.protocol),
-            ports,         identity.owner_uid, identity.item, identity.lock,
-            identity.peers} {}
+        all{identity.ns,    identity.name,      balancer,      model::to_string(identity.protocol),
+            ports,          identity.owner_uid, identity.item, identity.lock,
+            identity.peers, identity.found_by},
+        count(identity.found_by.empty() ? all.size() - 1 : all.size()) {}
   Fields(const Fields&) = delete;
   Fields& operator=(const Fields&) = delete;
 
   const std::string balancer;
   const std::string ports;
-  const std::array<std::string_view, 9> all;
+  std::span<const std::string_view> sealed() const { return std::span(all).first(count); }
+
+ private:
+  const std::array<std::string_view, 10> all;
+  // Listeners without a name have the seal of the version before names.
+  const std::size_t count;
 };
 
 std::string_view seal_of(const api::Listener& listener) {
@@ -44,7 +51,8 @@ std::optional<Identity> identity_on(const api::Listener& listener,
                   .owner_uid = owner->uid,
                   .item = std::string(item_of(listener)),
                   .lock = std::string(kube::get(listener.meta.annotations, kLockAnnotation)),
-                  .peers = std::string(kube::get(listener.meta.annotations, kPeersAnnotation))};
+                  .peers = std::string(kube::get(listener.meta.annotations, kPeersAnnotation)),
+                  .found_by = std::string(found_by(listener))};
 }
 
 bool is_older(const api::Listener& listener, const crypto::KeyRing& ring) {
@@ -99,7 +107,7 @@ Marks Sealer::marks(const Identity& identity) const {
   const auto ring = ring_of_();
   return {.identity = identity,
           .balancer = fields.balancer,
-          .seal = ring ? ring->seal(kPurpose, fields.all) : std::string()};
+          .seal = ring ? ring->seal(kPurpose, fields.sealed()) : std::string()};
 }
 
 Trust Sealer::judge(const api::Listener& listener) const {
@@ -110,7 +118,7 @@ Trust Sealer::judge(const api::Listener& listener) const {
   if (!identity)
     return seal.empty() ? trust_in(crypto::SealVerdict::absent, listener, *ring) : Trust::forged;
   const Fields fields(*identity);
-  return trust_in(ring->judge(kPurpose, fields.all, seal), listener, *ring);
+  return trust_in(ring->judge(kPurpose, fields.sealed(), seal), listener, *ring);
 }
 
 bool Sealer::is_current(const api::Listener& listener) const {

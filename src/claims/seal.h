@@ -30,8 +30,9 @@ struct Identity {
   model::PortRange ports{};
   std::string owner_uid{};
   std::string item{};
-  std::string lock{};   // of a peer: the name of its slot's lock
-  std::string peers{};  // of a lock
+  std::string lock{};      // of a peer: the name of its slot's lock
+  std::string peers{};     // of a lock
+  std::string found_by{};  // the name in its owner's text; empty where that has the id
 };
 // As the object says. Nothing where it cannot be read.
 std::optional<Identity> identity_of(const api::Listener& listener);

@@ -131,6 +131,10 @@ std::optional<model::LoadBalancerRef> load_balancer_of(
   return *ref;
 }
 
+std::string_view found_by(const api::Listener& listener) {
+  return kube::get(listener.meta.annotations, kFoundByAnnotation);
+}
+
 std::string_view claim_text(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, ledger::kClaimAnnotation);
 }

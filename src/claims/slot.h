@@ -27,6 +27,8 @@ inline constexpr std::string_view kItemAnnotation = "berth.dev/pool-item";
 inline constexpr std::string_view kAppliedAnnotation = "berth.dev/applied";
 // On every Listener of ours: its load balancer in full (model::canonical).
 inline constexpr std::string_view kBalancerAnnotation = "berth.dev/load-balancer";
+// The name by which that one was found, where its owner's text has one in place of an id.
+inline constexpr std::string_view kFoundByAnnotation = "berth.dev/load-balancer-name";
 // On a peer: the name of the slot's lock.
 inline constexpr std::string_view kLockAnnotation = "berth.dev/slot-lock";
 // On the lock of a slot: the names of its Listeners on the other load balancers, with commas
@@ -64,6 +66,9 @@ std::span<const model::Transport> transports_of(const api::Listener& listener);
 // What is stored on it; the text of its spec where nothing is. Nothing when neither can be read.
 std::optional<model::LoadBalancerRef> load_balancer_of(const api::Listener& listener,
                                                        const model::LoadBalancerDefaults& defaults);
+
+// The name that stands for its load balancer in its owner's text; empty where the id does.
+std::string_view found_by(const api::Listener& listener);
 
 // The text of the claim annotation; empty when the slot is free.
 std::string_view claim_text(const api::Listener& listener);

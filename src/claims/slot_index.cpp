@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <span>
 
+#include "model/load_balancer_name.h"
+
 namespace berth::claims {
 namespace {
 
@@ -26,7 +28,8 @@ ledger::ItemShape shape_of(const api::PortPoolItem& item, std::size_t load_balan
 
 }  // namespace
 
-SlotIndex::SlotIndex(ListenerStore& listeners, PoolStore& pools) : listeners_(listeners) {
+SlotIndex::SlotIndex(ListenerStore& listeners, PoolStore& pools, IsOurs is_ours)
+    : listeners_(listeners), is_ours_(std::move(is_ours)) {
   listeners.on_change([this](const kube::Change<api::Listener>& change) { on_listener(change); });
   pools.on_change([this](const kube::Change<api::PortPool>& change) { on_pool(change); });
 }
@@ -70,6 +73,22 @@ std::unique_ptr<SlotIndex::Pool> SlotIndex::build(const api::PortPool& pool) con
   return out;
 }
 
+std::optional<std::size_t> SlotIndex::text_for(const Balancers& balancers,
+                                               const api::Listener& listener,
+                                               const model::LoadBalancerRef& ref) const {
+  const auto index_of = [&](const auto& means) -> std::optional<std::size_t> {
+    const auto it = std::ranges::find_if(balancers.texts, means);
+    if (it == balancers.texts.end()) return std::nullopt;
+    return static_cast<std::size_t>(it - balancers.texts.begin());
+  };
+  if (auto by_id = index_of([&](const std::string& text) { return model::may_mean(text, ref); }))
+    return by_id;
+  const model::Standing standing{ref, std::string(found_by(listener))};
+  const auto by_name =
+      index_of([&](const std::string& text) { return model::may_mean(text, standing); });
+  return by_name && is_ours_(listener) ? by_name : std::nullopt;
+}
+
 void SlotIndex::on_listener(const kube::Change<api::Listener>& change) {
   const api::Listener& listener = change.object();
   if (!belongs_to_pool(listener)) return;
@@ -93,16 +112,16 @@ void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) co
   const auto place =
       pool.slots->find(item_of(listener), *transport, static_cast<model::Port>(listener.spec.port));
   if (!place) return;
-  const auto& texts = pool.load_balancers[place->item].texts;
-  const auto it = std::ranges::find_if(
-      texts, [&](const std::string& text) { return model::may_mean(text, *ref); });
-  if (it == texts.end()) return;
+  Balancers& balancers = pool.load_balancers[place->item];
+  const auto text = text_for(balancers, listener, *ref);
+  if (!text) return;
   const bool there = present && !listener.meta.deleting;
   pool.slots->set_listener(
-      *place, static_cast<std::uint32_t>(it - texts.begin()),
+      *place, static_cast<std::uint32_t>(*text),
       {.made = there && !listener.status.listener_id.empty(),
        .empty = there && !listener.status.listener_id.empty() && leads_nowhere(listener)});
-  if (it != texts.begin()) return;
+  if (*text != 0) return;
+  if (!model::may_mean(balancers.texts.front(), *ref)) balancers.first = *ref;
   const bool claimable = kube::has(listener.meta.annotations, ledger::kClaimAnnotation);
   pool.slots->set_taken(*place, present && (!claimable || !claim_text(listener).empty()));
 }

@@ -44,7 +44,9 @@ struct ItemUsage {
 
 class SlotIndex {
  public:
-  SlotIndex(ListenerStore& listeners, PoolStore& pools);
+  // Whether we made a Listener: others may not say what a name means.
+  using IsOurs = std::function<bool(const api::Listener& listener)>;
+  SlotIndex(ListenerStore& listeners, PoolStore& pools, IsOurs is_ours);
 
   // `start` spreads replicas: see ledger::SlotTable.
   std::optional<SlotChoice> choose(const SlotRequest& request, std::uint32_t start) const;
@@ -69,7 +71,7 @@ class SlotIndex {
   // The load balancers of an item. Which ones its texts mean, its Listeners say.
   struct Balancers {
     std::vector<std::string> texts;
-    model::LoadBalancerRef first;  // by no defaults: for names, in which no region is
+    model::LoadBalancerRef first;  // for names of Listeners, in which no region is
   };
   struct Pool {
     std::unique_ptr<ledger::SlotTable> slots;
@@ -87,7 +89,12 @@ class SlotIndex {
   static std::uint32_t free_slots(const Pool& pool);
   static void add_usage(const kube::ObjectKey& key, const Pool& pool, std::vector<ItemUsage>& out);
 
+  // Which of the texts means the load balancer of this Listener.
+  std::optional<std::size_t> text_for(const Balancers& balancers, const api::Listener& listener,
+                                      const model::LoadBalancerRef& ref) const;
+
   ListenerStore& listeners_;
+  const IsOurs is_ours_;
   std::function<void(const kube::ObjectKey&)> on_room_;
   mutable Mutex mu_;
   std::map<kube::ObjectKey, std::unique_ptr<Pool>> pools_ GUARDED_BY(mu_);

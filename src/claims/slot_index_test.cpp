@@ -90,7 +90,9 @@ class Replica {
  private:
   ListenerStore listeners_;
   PoolStore pools_;
-  SlotIndex index_{listeners_, pools_};
+  SlotIndex index_{listeners_, pools_, [](const api::Listener& listener) {
+                     return testing::sealer().judge(listener) == Trust::ours;
+                   }};
   kube::ResourceVersion version_ = 0;
 };
 
@@ -249,6 +251,23 @@ TEST(SlotIndex, AListenerOnALoadBalancerThatTheItemDoesNotHaveDoesNotCount) {
   replica.put(pool_with({tcp_item("item1", 30000, 30001)}));
   replica.put(lock_at({.lb = "elsewhere"}));
   EXPECT_FALSE(replica.choose(kTcp));
+}
+
+TEST(SlotIndex, WhatANameMeansOnlySealedListenersSay) {
+  Replica replica;
+  api::PortPoolItem item = tcp_item("item1", 30000, 30001);
+  item.load_balancer_ids = {"my-clb"};
+  replica.put(pool_with({item}));
+  api::Listener forged = lock_at({.lb = "evil"});
+  testing::put(forged.meta.annotations, kFoundByAnnotation, "my-clb");
+  replica.put(forged);
+  EXPECT_FALSE(replica.choose(kTcp)) << "somebody wrote the name on it";
+  api::Listener ours = lock_at({});
+  testing::put(ours.meta.annotations, kFoundByAnnotation, "my-clb");
+  replica.put(testing::sealed(std::move(ours)));
+  ASSERT_TRUE(replica.choose(kTcp));
+  EXPECT_EQ(replica.choose(kTcp)->locks,
+            (std::vector<kube::ObjectKey>{{"games", "demo-tcp-30000"}}));
 }
 
 TEST(SlotIndex, AnItemThatGrowsKeepsWhatIsTaken) {

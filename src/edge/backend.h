@@ -39,6 +39,8 @@ struct Backend {
   std::atomic<bool> removed{false};
   // Written by the health checker.
   std::atomic<bool> healthy{true};
+  // Whether a check has said so: until then it counts as healthy and nobody is told that it is.
+  std::atomic<bool> judged{false};
   // Counted up when it is chosen; `active` down when the connection or session ends.
   std::atomic<std::uint64_t> chosen{0};
   std::atomic<std::uint32_t> active{0};

@@ -88,6 +88,12 @@ EdgeDriver::EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<
     : options_(std::move(options)),
       low_ports_(low_ports),
       table_(low_ports, options_.listener_quota),
+      followers_([this](const lb::Place& place, const lb::RuleRef& rule) {
+        std::vector<lb::TargetHealth> out;
+        const MutexLock lock(mu_);
+        if (const Result<ListenerRecord*> found = find(place.lb, rule)) add_health(**found, out);
+        return out;
+      }),
       plane_(std::move(plane)),
       health_(std::move(health)) {}
 
@@ -255,9 +261,17 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context, const l
       }
     }
     settle(context);
-    if (again.empty() || context.expired()) return outcomes;
+    if (again.empty() || context.expired()) break;
     left = std::move(again);
   }
+  for (const lb::TargetChange& change : changes) followers_.look(place.lb, change.rule);
+  return outcomes;
+}
+
+void EdgeDriver::check_health(const ListenerRecord& record) {
+  health_->set(
+      record.listener, record.spec.attributes.health_check,
+      [this, lb = record.lb, rule = lb::RuleRef{record.id, {}}] { followers_.look(lb, rule); });
 }
 
 // Returns when the threads have done what was posted to them, and says that sockets are closed.
@@ -320,7 +334,7 @@ Result<> EdgeDriver::retarget(ListenerRecord& record, std::vector<model::Weighte
   if (!wants_sockets) close_sockets(record);
   record.open = wants_sockets;
   table_.set_targets(record, std::move(targets));
-  if (is_checked(record.spec)) health_->set(record.listener, record.spec.attributes.health_check);
+  if (is_checked(record.spec)) check_health(record);
   // We have these ports now, so nobody else answers there.
   if (opens) leave_own_places(table_.leading_to(record.vips));
   return {};
@@ -380,8 +394,11 @@ std::vector<Result<>> EdgeDriver::change_rules(const Context& context, const lb:
                                                std::span<const lb::RuleChange> changes) {
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes;
-  const MutexLock lock(mu_);
-  for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(place.lb, change));
+  {
+    const MutexLock lock(mu_);
+    for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(place.lb, change));
+  }
+  for (const lb::RuleChange& change : changes) followers_.look(place.lb, change.rule);
   return outcomes;
 }
 
@@ -393,8 +410,7 @@ Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::Rule
   const bool was_checked = is_checked(record.spec);
   record.spec.attributes = change.attributes;
   record.listener->set_attributes(change.attributes);
-  if (was_checked || is_checked(record.spec))
-    health_->set(record.listener, change.attributes.health_check);
+  if (was_checked || is_checked(record.spec)) check_health(record);
   return {};
 }
 

@@ -24,6 +24,7 @@
 #include "edge/listener_table.h"
 #include "edge/target_rules.h"
 #include "lb/driver.h"
+#include "lb/health_followers.h"
 
 namespace berth::edge {
 
@@ -117,6 +118,9 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
                                        std::span<const lb::TargetChange> changes) override;
 
   std::vector<lb::TargetHealth> last(const model::LoadBalancerRef& lb) const override;
+  // Told by the health checker: nothing is polled. A target without a check is `unknown`.
+  std::unique_ptr<lb::Following> follow(const lb::Place& place, const lb::RuleRef& rule,
+                                        OnHealth on_health) override;
 
   lb::Driver seams() { return {.listeners = this, .directory = this, .health = this}; }
 
@@ -160,6 +164,10 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
+  // How the targets of a listener are.
+  static void add_health(const ListenerRecord& record, std::vector<lb::TargetHealth>& out);
+  // Starts, changes or ends what is asked of the listener's targets; followers hear of it.
+  void check_health(const ListenerRecord& record) REQUIRES(mu_);
   std::size_t connections() const;
   void settle(const Context& context);
   model::ListenerId id_for(const model::LoadBalancerRef& lb, const ForwardSpec& spec) REQUIRES(mu_);
@@ -174,6 +182,7 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   // Listeners whose sockets were to be closed, and how many of them surely are.
   std::uint64_t closes_asked_ GUARDED_BY(mu_) = 0;
   std::uint64_t closes_done_ GUARDED_BY(mu_) = 0;
+  lb::HealthFollowers followers_;
   const std::unique_ptr<DataPlane> plane_;
   const std::unique_ptr<HealthChecker> health_;  // last: it uses the plane's budget
 };

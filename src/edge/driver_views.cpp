@@ -28,18 +28,25 @@ FdUse EdgeDriver::files() const {
           .for_listening = budget.for_listening()};
 }
 
+void EdgeDriver::add_health(const ListenerRecord& record, std::vector<lb::TargetHealth>& out) {
+  for (const BackendPtr& backend : record.listener->backends()) {
+    lb::Health health = lb::Health::unknown;
+    if (is_checked(record.spec) && backend->judged)
+      health = backend->healthy ? lb::Health::healthy : lb::Health::unhealthy;
+    out.push_back({{record.id, {}}, backend->target, health});
+  }
+}
+
 std::vector<lb::TargetHealth> EdgeDriver::last(const model::LoadBalancerRef& lb) const {
   std::vector<lb::TargetHealth> out;
   const MutexLock lock(mu_);
-  for (const ListenerRecord* record : table_.of(lb)) {
-    for (const BackendPtr& backend : record->listener->backends()) {
-      lb::Health health = lb::Health::unknown;
-      if (is_checked(record->spec))
-        health = backend->healthy ? lb::Health::healthy : lb::Health::unhealthy;
-      out.push_back({{record->id, {}}, backend->target, health});
-    }
-  }
+  for (const ListenerRecord* record : table_.of(lb)) add_health(*record, out);
   return out;
+}
+
+std::unique_ptr<lb::Following> EdgeDriver::follow(const lb::Place& place, const lb::RuleRef& rule,
+                                                  OnHealth on_health) {
+  return followers_.follow(place, rule, std::move(on_health));
 }
 
 EdgeSnapshot EdgeDriver::snapshot() const {

@@ -35,11 +35,15 @@ Rules rules_of(model::Transport protocol, const model::HealthCheck& check, Durat
 // The questions to one target.
 class Probe final : public Watcher {
  public:
+  using OnChange = std::function<void()>;
   Probe(EventLoop& loop, FdBudget& budget, BackendPtr backend)
       : loop_(loop), budget_(budget), backend_(std::move(backend)) {}
   ~Probe() { hang_up(); }
 
-  void set_rules(const Rules& rules) { rules_ = rules; }
+  void set_rules(const Rules& rules, std::shared_ptr<const OnChange> on_change) {
+    rules_ = rules;
+    on_change_ = std::move(on_change);
+  }
   bool asking() const { return fd_.valid(); }
   const Backend& backend() const { return *backend_; }
 
@@ -85,14 +89,21 @@ class Probe final : public Watcher {
     hang_up();
     in_a_row_ = answered == last_answered_ ? in_a_row_ + 1 : 1;
     last_answered_ = answered;
-    if (in_a_row_ >= (answered ? rules_.healthy_count : rules_.unhealthy_count))
-      backend_->healthy.store(answered, std::memory_order_relaxed);
+    const bool enough = in_a_row_ >= (answered ? rules_.healthy_count : rules_.unhealthy_count);
+    // The first answer confirms what a new target is taken for.
+    const bool first = !backend_->judged && (answered || enough);
+    if (!enough && !first) return;
+    const bool before =
+        enough ? backend_->healthy.exchange(answered, std::memory_order_relaxed) : answered;
+    backend_->judged = true;
+    if ((first || before != answered) && *on_change_) (*on_change_)();
   }
 
   EventLoop& loop_;
   FdBudget& budget_;
   const BackendPtr backend_;
   Rules rules_{};
+  std::shared_ptr<const OnChange> on_change_;
   Fd fd_;
   Instant due_{};  // at once
   Instant deadline_{};
@@ -110,7 +121,8 @@ class HealthChecker::Impl {
       : budget_(budget), second_(second), max_probes_(max_probes), loop(std::move(its_loop)) {}
   ~Impl() { loop->stop(); }
 
-  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check) {
+  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check,
+           const std::shared_ptr<const Probe::OnChange>& on_change) {
     if (!check || !check->enabled) return forget(*listener);
     if (probes_.empty()) schedule();
     auto& known = probes_[listener.get()];
@@ -120,7 +132,7 @@ class HealthChecker::Impl {
           known, [&](const auto& probe) { return probe && &probe->backend() == backend.get(); });
       next.push_back(old != known.end() ? std::move(*old)
                                         : std::make_unique<Probe>(*loop, budget_, backend));
-      next.back()->set_rules(rules_of(listener->protocol(), *check, second_));
+      next.back()->set_rules(rules_of(listener->protocol(), *check, second_), on_change);
     }
     known = std::move(next);
     if (known.empty()) probes_.erase(listener.get());
@@ -128,8 +140,10 @@ class HealthChecker::Impl {
 
   void forget(const Listener& listener) {
     probes_.erase(&listener);
-    for (const BackendPtr& backend : listener.backends())
+    for (const BackendPtr& backend : listener.backends()) {
       backend->healthy.store(true, std::memory_order_relaxed);
+      backend->judged = false;
+    }
   }
 
  private:
@@ -188,8 +202,12 @@ Result<std::unique_ptr<HealthChecker>> HealthChecker::start(FdBudget& budget, Du
       new HealthChecker(std::make_unique<Impl>(std::move(*loop), budget, second, max_probes)));
 }
 
-void HealthChecker::set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check) {
-  impl_->loop->post([impl = impl_.get(), listener, check] { impl->set(listener, check); });
+void HealthChecker::set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check,
+                        std::function<void()> on_change) {
+  auto shared = std::make_shared<const Probe::OnChange>(std::move(on_change));
+  impl_->loop->post([impl = impl_.get(), listener, check, shared = std::move(shared)] {
+    impl->set(listener, check, shared);
+  });
 }
 
 void HealthChecker::forget(const ListenerPtr& listener) {

@@ -7,6 +7,7 @@
 // after it answered `healthy_count` times in a row. Of a range the first port is asked.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -32,7 +33,10 @@ class HealthChecker {
 
   // Checks the listener's targets as they are now, like this; not at all without a check that is
   // enabled: then all of them count as healthy.
-  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check);
+  // `on_change` is called on the checker's thread, without a lock, when one of them is judged
+  // otherwise than before; it must not wait.
+  void set(const ListenerPtr& listener, const Boxed<model::HealthCheck>& check,
+           std::function<void()> on_change = {});
   void forget(const ListenerPtr& listener);
 
  private:

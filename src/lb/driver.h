@@ -39,6 +39,8 @@ class Drivers {
     return it == by_provider_.end() ? nullptr : &it->second;
   }
 
+  const std::map<model::Provider, Driver>& all() const { return by_provider_; }
+
  private:
   std::map<model::Provider, Driver> by_provider_;
 };

@@ -51,8 +51,10 @@ struct HealthCheck {
 
 // A certificate by what names it, never its bytes: those come from a resolver inside a driver.
 struct Certificate {
-  std::string reference{};  // the provider's id, or a Secret of the owner's namespace
-  std::string version{};    // of its content; empty where the reference names one content for ever
+  // The provider's id; or, where it keeps none, the Listener's namespace, a slash, and what its
+  // owner wrote (lb/certificates.h).
+  std::string reference{};
+  std::string version{};  // of its content; empty where the reference names one content for ever
 
   friend auto operator<=>(const Certificate&, const Certificate&) = default;
 };

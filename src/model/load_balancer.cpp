@@ -161,23 +161,6 @@ bool may_mean(std::string_view text, const LoadBalancerRef& ref) {
   return id == id_text(ref) && (region.empty() || region == ref.region);
 }
 
-Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
-                                             const LoadBalancerDefaults& defaults,
-                                             std::span<const LoadBalancerRef> stands_on) {
-  std::vector<LoadBalancerRef> out;
-  for (const std::string& text : texts) {
-    Result<LoadBalancerRef> by_default = parse_load_balancer(text, defaults);
-    if (!by_default) return pass(by_default);
-    if (std::ranges::find(stands_on, *by_default) == stands_on.end()) {
-      const auto stands = std::ranges::find_if(
-          stands_on, [&](const LoadBalancerRef& ref) { return may_mean(text, ref); });
-      if (stands != stands_on.end()) *by_default = *stands;
-    }
-    out.push_back(std::move(*by_default));
-  }
-  return out;
-}
-
 std::string id_text(const LoadBalancerRef& ref) {
   return ref.address.empty() ? ref.id : ref.id + "@" + ref.address;
 }

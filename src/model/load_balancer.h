@@ -55,12 +55,6 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
 // Whether the text means this load balancer under some defaults.
 bool may_mean(std::string_view text, const LoadBalancerRef& ref);
 
-// What the texts of one owner mean. Where it stands already stays what it is, whatever the defaults
-// are by now; the defaults decide about what is new.
-Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
-                                             const LoadBalancerDefaults& defaults,
-                                             std::span<const LoadBalancerRef> stands_on);
-
 // "ap-nanjing:lb-1", "edge:demo": for people, logs and metrics.
 std::string to_string(const LoadBalancerRef& ref);
 

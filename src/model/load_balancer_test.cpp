@@ -45,27 +45,6 @@ TEST(LoadBalancerRef, AnAddressOfGoogleIsOneOfItsProject) {
   EXPECT_FALSE(parse_load_balancer("rooms", {Provider::gcp, "us-east1"})) << "no project";
 }
 
-TEST(LoadBalancerRef, OtherDefaultsMoveNobodyWhoStands) {
-  const std::vector<std::string> texts{"lb-1", "ap-y:lb-2", "edge:demo"};
-  const std::vector<LoadBalancerRef> stands_on{{Provider::tencent, "ap-x", "lb-1"},
-                                               {Provider::tencent, "ap-y", "lb-2"},
-                                               {Provider::edge, "", "demo"}};
-  EXPECT_EQ(resolve(texts, {Provider::tencent, "ap-x"}, {}), stands_on);
-  for (const LoadBalancerDefaults& later :
-       {LoadBalancerDefaults{Provider::tencent, "ap-z"}, LoadBalancerDefaults{Provider::edge, ""},
-        LoadBalancerDefaults{Provider::gcp, "ap-y", "play"}})
-    EXPECT_EQ(resolve(texts, later, stands_on), stands_on);
-}
-
-TEST(LoadBalancerRef, WhatATextSaysItselfMovesItsOwner) {
-  const std::vector<LoadBalancerRef> stands_on{{Provider::tencent, "ap-x", "lb-1"}};
-  const std::vector<std::string> moved{"ap-y:lb-1"};
-  EXPECT_EQ(resolve(moved, kNanjing, stands_on)->front(),
-            (LoadBalancerRef{Provider::tencent, "ap-y", "lb-1"}));
-  const std::vector<std::string> other{"lb-2"};
-  EXPECT_EQ(resolve(other, kNanjing, stands_on)->front(), parsed("lb-2"));
-}
-
 TEST(LoadBalancerRef, TheReferenceDecidesAboutTheProvider) {
   EXPECT_EQ(parsed("edge:demo"), (LoadBalancerRef{Provider::edge, "", "demo"}));
   EXPECT_EQ(parsed(kArn).provider, Provider::aws);

@@ -6,13 +6,31 @@
 namespace berth::model {
 namespace {
 
+// Where names are unique, they are the ids.
+bool is_any(std::string_view) { return true; }
+
+// "lb-", or "nat-" of a gateway, and what Tencent gives: lower-case letters and digits.
+bool is_tencent_id(std::string_view text) {
+  return std::ranges::any_of(std::array<std::string_view, 2>{"lb-", "nat-"},
+                             [&](std::string_view prefix) {
+                               return text.starts_with(prefix) && text.size() > prefix.size() &&
+                                      std::ranges::all_of(text.substr(prefix.size()), [](char c) {
+                                        return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+                                      });
+                             });
+}
+
+bool is_arn(std::string_view text) { return text.starts_with("arn:"); }
+
 // In the order of the enumeration. Sources: the providers' API documentation; where one takes a
 // single listener or rule for each call, batches are of one.
 constexpr std::array<ProviderTraits, 4> kTraits{
     // In memory a call may be as long as the caller likes; batches keep one from holding up others.
     ProviderTraits{.name = "edge",
                    .title = "edge",
+                   .is_id = is_any,
                    .has_regions = false,
+                   .certificates_are_secrets = true,
                    .abilities = {.serial_writes = false,
                                  .outlives_caller = false,
                                  .keeps_listeners = false,
@@ -23,6 +41,7 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                                  .protocols = {Protocol::tcp, Protocol::udp}}},
     ProviderTraits{.name = "tencent",
                    .title = "Tencent",
+                   .is_id = is_tencent_id,
                    .has_gateways = true,
                    .abilities = {.target_batch = 500,
                                  .has_open_ranges = true,
@@ -32,6 +51,7 @@ constexpr std::array<ProviderTraits, 4> kTraits{
     // Listeners have no name there: a tag carries it.
     ProviderTraits{.name = "aws",
                    .title = "AWS",
+                   .is_id = is_arn,
                    .abilities = {.serial_writes = false,
                                  .create_batch = 1,
                                  .remove_batch = 1,
@@ -43,6 +63,7 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                                                Protocol::tls, Protocol::http, Protocol::https}}},
     ProviderTraits{.name = "gcp",
                    .title = "Google",
+                   .is_id = is_any,
                    .has_account_in_id = true,
                    .abilities = {.serial_writes = false,
                                  .create_batch = 1,

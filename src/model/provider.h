@@ -41,11 +41,15 @@ struct Abilities {
 struct ProviderTraits {
   std::string_view name;
   std::string_view title;  // for people: "AWS"
+  // Whether a text has the form of an id. What has not is a name, and the provider is asked for it.
+  bool (*is_id)(std::string_view text);
   bool has_regions = true;
   // Ids are unique within one account only, so that a reference names it.
   bool has_account_in_id = false;
   // Some have gateways with several addresses, each with ports of its own.
   bool has_gateways = false;
+  // It keeps no certificates: what users write names a Secret of the Listener's namespace.
+  bool certificates_are_secrets = false;
   Abilities abilities{};
 };
 

@@ -49,15 +49,27 @@ model::HealthCheck health_check_of(const api::ListenerHealthCheck& check) {
                             : check.http_code_values};
 }
 
-Boxed<model::Tls> tls_of(const Boxed<api::ListenerCertificate>& certificate) {
+// Where a Listener is: what its texts of certificates mean depends on it.
+struct Home {
+  std::string_view ns;
+  model::Provider provider = model::Provider::edge;
+};
+
+model::Certificate certificate_of(const std::string& text, const Home& home) {
+  if (!model::traits_of(home.provider).certificates_are_secrets) return {.reference = text};
+  return {.reference = fmt::format("{}/{}", home.ns, text)};
+}
+
+Boxed<model::Tls> tls_of(const Boxed<api::ListenerCertificate>& certificate, const Home& home) {
   if (!certificate || certificate->cert_id.empty()) return {};
-  model::Tls out{.certificates = {{.reference = certificate->cert_id}}};
-  if (!certificate->cert_ca_id.empty()) out.client_ca = {.reference = certificate->cert_ca_id};
+  model::Tls out{.certificates = {certificate_of(certificate->cert_id, home)}};
+  if (!certificate->cert_ca_id.empty())
+    out.client_ca = certificate_of(certificate->cert_ca_id, home);
   return out;
 }
 
-model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec) {
-  model::ListenerAttributes out{.tls = tls_of(spec.certificate)};
+model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec, const Home& home) {
+  model::ListenerAttributes out{.tls = tls_of(spec.certificate, home)};
   if (!spec.listener_attribute) return out;
   const api::ListenerAttribute& attribute = *spec.listener_attribute;
   out.by_server_name = attribute.sni_switch != 0;
@@ -89,7 +101,8 @@ std::vector<model::WeightedTarget> targets_of(const Boxed<api::ListenerTargetGro
 }
 
 // A listener of layer 7 has those that are written; any other has one, of what the listener says.
-Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::Protocol protocol) {
+Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::Protocol protocol,
+                                          const Home& home) {
   std::vector<model::Rule> out;
   if (!model::is_layer7(protocol)) {
     out.push_back({.attributes = rule_attributes_of(spec.listener_attribute),
@@ -100,7 +113,7 @@ Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::
     out.push_back({.key = {rule.domain, first_of(rule.path, "/")},
                    .attributes = rule_attributes_of(rule.listener_attribute),
                    .targets = targets_of(rule.target_group)});
-    out.back().attributes.tls = tls_of(rule.certificate);
+    out.back().attributes.tls = tls_of(rule.certificate, home);
   }
   std::ranges::sort(out, {}, &model::Rule::key);
   const auto twice = std::ranges::adjacent_find(out, {}, &model::Rule::key);
@@ -177,12 +190,13 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
                     .known_id = model::ListenerId(listener.status.listener_id),
                     .version = version_of(listener)};
   if (!listener.meta.deleting) {
-    Result<std::vector<model::Rule>> rules = rules_of(listener.spec, *protocol);
+    const Home home{listener.meta.ns.view(), lb->provider};
+    Result<std::vector<model::Rule>> rules = rules_of(listener.spec, *protocol, home);
     if (!rules) return fail(std::move(rules.error()).about(object));
     wish.spec = model::ListenerSpec{.protocol = *protocol,
                                     .ports = wish.ports,
                                     .name = wish.name,
-                                    .attributes = listener_attributes_of(listener.spec),
+                                    .attributes = listener_attributes_of(listener.spec, home),
                                     .rules = std::move(*rules)};
   }
   return wish;

@@ -172,15 +172,15 @@ TEST(ListenerWish, OfLayer7HasItsRules) {
   const model::ListenerSpec& spec = wish.spec.value();
   EXPECT_EQ(wish.protocol, model::Protocol::https);
   EXPECT_TRUE(spec.attributes.by_server_name);
-  EXPECT_EQ(spec.attributes.tls->certificates.front().reference, "c-1");
-  EXPECT_EQ(spec.attributes.tls->client_ca->reference, "ca-1");
+  EXPECT_EQ(spec.attributes.tls->certificates.front().reference, "games/c-1");
+  EXPECT_EQ(spec.attributes.tls->client_ca->reference, "games/ca-1");
   ASSERT_EQ(spec.rules.size(), 2u);
   EXPECT_EQ(spec.rules[0].key, (model::RuleKey{"a.com", "/"}));
   EXPECT_TRUE(spec.rules[0].targets.empty());
   EXPECT_EQ(spec.rules[1].key, (model::RuleKey{"b.com", "/lobby"}));
   EXPECT_EQ(spec.rules[1].attributes.scheduler, model::Scheduler::least_connections);
   EXPECT_EQ(spec.rules[1].attributes.session_seconds, 60u);
-  EXPECT_EQ(spec.rules[1].attributes.tls->certificates.front().reference, "c-2");
+  EXPECT_EQ(spec.rules[1].attributes.tls->certificates.front().reference, "games/c-2");
   ASSERT_EQ(spec.rules[1].targets.size(), 2u);
   EXPECT_EQ(spec.rules[1].targets[0].target.ip, "10.0.0.1") << "in the order of the model";
 }

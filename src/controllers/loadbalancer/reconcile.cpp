@@ -20,8 +20,16 @@ constexpr Duration kLookAgain = std::chrono::minutes{5};
 constexpr Duration kTryAgain = std::chrono::seconds{15};
 // A storm of new Listeners is one write.
 constexpr Duration kGather = std::chrono::seconds{2};
-// Load balancers are independent: one that hangs must not hide the others.
+// Load balancers are independent.
 constexpr int kWorkers = 4;
+
+// All of them at one time, so that one call is enough: a load balancer that came meanwhile joins
+// the others at their next look, or at the one after it.
+Duration until_next_look(Instant now) {
+  const Duration since_last = now.time_since_epoch() % kLookAgain;
+  const Duration left = kLookAgain - since_last;
+  return left < kLookAgain / 2 ? left + kLookAgain / 2 : left;
+}
 
 }  // namespace
 
@@ -29,13 +37,16 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
                                                kube::Store<api::LoadBalancer>& balancers,
                                                claims::ListenerStore& listeners,
                                                const model::LoadBalancerDefaults& defaults,
-                                               lb::Drivers drivers, engine::Engine& engine,
+                                               const lb::Drivers& drivers, engine::Engine& engine,
                                                metrics::Registry* registry)
     : client_(client),
       balancers_(balancers),
       listeners_(listeners),
-      drivers_(std::move(drivers)),
       engine_(engine),
+      describer_(tasks, drivers,
+                 [this](const model::LoadBalancerRef& lb) {
+                   controller_.queue().add({"", model::object_name(lb)});
+                 }),
       controller_(tasks, {.name = "loadbalancer", .workers = kWorkers, .registry = registry},
                   [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
   controller_.watch(balancers_, [](const auto& change, const auto& emit) {
@@ -66,24 +77,18 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
     if (Result<> removed = remove_unused(context, *object); !removed) return pass(removed);
     return Requeue{};
   }
-  const lb::Driver* const driver = drivers_.of(*ref);
-  const Result<model::LoadBalancerInfo> answer =
-      driver ? lb::describe_one(context, *driver->directory, *ref)
-             : Result<model::LoadBalancerInfo>(
-                   fail(error_of(Code::unsupported, "nothing here serves {} load balancers",
-                                 model::to_string(ref->provider))
-                            .about(model::to_string(*ref))));
-  if (!answer && answer.error().code == Code::stopped) return fail(answer.error());
-  if (Result<> written = write_status(context, *object, answer, listeners); !written)
+  const auto answer = describer_.take(*ref);
+  if (!answer) return Requeue{};  // it brings us back
+  if (Result<> written = write_status(context, *object, *answer, listeners); !written)
     return pass(written);
-  if (!answer) return Requeue{.after = kTryAgain};
+  if (!*answer) return Requeue{.after = kTryAgain};
   bool first = false;
   {
     const MutexLock lock(mu_);
     first = audited_.insert(key.name).second;
   }
   if (first) engine_.attend(*ref);
-  return Requeue{.after = kLookAgain};
+  return Requeue{.after = until_next_look(context.tasks.now())};
 }
 
 Result<> LoadBalancerController::write_status(const Context& context,

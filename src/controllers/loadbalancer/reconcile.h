@@ -7,6 +7,7 @@
 #include "api/load_balancer.h"
 #include "base/mutex.h"
 #include "claims/slot.h"
+#include "controllers/loadbalancer/describer.h"
 #include "engine/engine.h"
 #include "kube/client/client.h"
 #include "kube/runtime/controller.h"
@@ -19,10 +20,12 @@ class LoadBalancerController {
   LoadBalancerController(Tasks& tasks, kube::Client& client,
                          kube::Store<api::LoadBalancer>& balancers,
                          claims::ListenerStore& listeners,
-                         const model::LoadBalancerDefaults& defaults, lb::Drivers drivers,
+                         const model::LoadBalancerDefaults& defaults, const lb::Drivers& drivers,
                          engine::Engine& engine, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_); }
+  // Asks providers what reconciles want to know, until the stop.
+  void run(const Context& context) { describer_.run(context); }
 
  private:
   Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
@@ -33,8 +36,8 @@ class LoadBalancerController {
   kube::Client& client_;
   kube::Store<api::LoadBalancer>& balancers_;
   const claims::ListenerStore& listeners_;
-  const lb::Drivers drivers_;
   engine::Engine& engine_;
+  Describer describer_;
   Mutex mu_;
   std::set<std::string> audited_ GUARDED_BY(mu_);  // since this process leads
   kube::Controller controller_;

@@ -5,6 +5,7 @@
 
 #include "api/keys.h"
 #include "api/walkers.h"
+#include "model/load_balancer_name.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -112,6 +113,8 @@ api::PortPoolItemStatus item_status(const api::PortPool& pool, const api::PortPo
     status.protocol.emplace_back(model::to_string(protocol));
   for (std::size_t i = 0; i < parts->lbs.size(); ++i) {
     const auto object = balancer_of(parts->lbs[i]);
+    // What Pods are told is read from here, and they are told ids.
+    status.load_balancer_ids[i] = model::text_of_id(item.load_balancer_ids[i], parts->lbs[i]);
     status.pool_item_load_balancers.push_back(
         brief_of(item.load_balancer_ids[i], parts->lbs[i], object.get()));
     if (report.problem.empty() && !has_address(object.get()))
@@ -158,7 +161,8 @@ Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
                        .lock = i == 0
                                    ? std::string()
                                    : api::pool_listener_name(parts->lbs.front(), protocol, ports),
-                       .peers = i == 0 ? peer_names(parts->lbs, protocol, ports) : std::string()});
+                       .peers = i == 0 ? peer_names(parts->lbs, protocol, ports) : std::string(),
+                       .found_by = model::name_in(item.load_balancer_ids[i], lb)});
       }
     }
   }
@@ -174,7 +178,8 @@ claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wa
           .owner_uid = pool.meta.uid,
           .item = wanted.item,
           .lock = wanted.lock,
-          .peers = wanted.peers};
+          .peers = wanted.peers,
+          .found_by = wanted.found_by};
 }
 
 claims::ListenerChange::Belonging belonging_of(const api::PortPool& pool,
@@ -204,6 +209,7 @@ Value new_listener(const api::PortPool& pool, const WantedListener& wanted,
     annotations[kLockAnnotation] = wanted.lock;
   }
   if (!wanted.peers.empty()) annotations[kPeersAnnotation] = wanted.peers;
+  if (!wanted.found_by.empty()) annotations[claims::kFoundByAnnotation] = wanted.found_by;
   return Object{{"apiVersion", type.api_version()},
                 {"kind", type.kind},
                 {"metadata", Object{{"namespace", pool.meta.ns.view()},

@@ -26,8 +26,9 @@ struct WantedListener {
   std::string item{};
   model::LoadBalancerRef lb{};
   api::ListenerSpec spec{};
-  std::string lock{};   // of a peer
-  std::string peers{};  // of a lock
+  std::string lock{};      // of a peer
+  std::string peers{};     // of a lock
+  std::string found_by{};  // the name in the item's text; empty where that has the id
 
   bool is_lock() const { return lock.empty(); }
 };

@@ -8,6 +8,7 @@
 #include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/targets.h"
+#include "model/load_balancer_name.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -69,7 +70,9 @@ bool was_changed(const api::Listener& listener, const Sight& sight) {
 // One whose pool is gone goes with it, by the garbage collector.
 bool may_be_sealed(const WantedListener& wanted, const api::Listener& listener,
                    const Sight& sight) {
-  if (!sight.sealer.is_ready() || sight.sealer.is_current(listener)) return false;
+  const bool is_right =
+      sight.sealer.is_current(listener) && claims::found_by(listener) == wanted.found_by;
+  if (!sight.sealer.is_ready() || is_right) return false;
   // What we sealed for another load balancer stays there, whatever the text means by now.
   return sight.sealer.judge(listener) != claims::Trust::ours ||
          claims::identity_of(listener)->lb == wanted.lb;
@@ -215,7 +218,7 @@ void survey_leaving(const ListenerPtr& listener, const Sight& sight, PoolSurvey&
 bool is_another(const api::Listener& a, const api::Listener& b) {
   for (const std::string_view key :
        {claims::kSealAnnotation, claims::kBalancerAnnotation, claims::kItemAnnotation,
-        claims::kLockAnnotation, claims::kPeersAnnotation}) {
+        claims::kLockAnnotation, claims::kPeersAnnotation, claims::kFoundByAnnotation}) {
     if (kube::get(a.meta.annotations, key) != kube::get(b.meta.annotations, key)) return true;
   }
   return std::tie(a.spec.load_balancer_id, a.spec.protocol, a.spec.port, a.spec.end_port) !=
@@ -235,9 +238,12 @@ bool is_of_item(const api::Listener& listener, const api::PortPool& pool,
   const std::int64_t offset = listener.spec.port - item->start_port;
   if (offset < 0 || offset % segment != 0 || offset / segment >= api::slot_count(*item))
     return false;
-  const auto lbs = api::load_balancers_of(*item, defaults);
   const auto lb = claims::load_balancer_of(listener, defaults);
-  return !lbs || !lb || std::ranges::find(*lbs, *lb) != lbs->end();
+  if (!lb) return true;
+  const model::Standing standing{*lb, std::string(claims::found_by(listener))};
+  return std::ranges::any_of(item->load_balancer_ids, [&](const std::string& text) {
+    return model::may_mean(text, standing);
+  });
 }
 
 }  // namespace

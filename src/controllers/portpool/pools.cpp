@@ -102,6 +102,16 @@ void PoolController::look_at_all() {
   for (const auto& pool : caches_.pools.all()) controller_.queue().add(pool->meta.key());
 }
 
+void PoolController::look_at_those_with(const model::LoadBalancerRef& named) {
+  for (const auto& pool : caches_.pools.all()) {
+    const bool has = std::ranges::any_of(pool->spec.pool_items, [&](const auto& item) {
+      const auto refs = api::load_balancers_of(item, defaults_);
+      return refs && std::ranges::find(*refs, named) != refs->end();
+    });
+    if (has) controller_.queue().add(pool->meta.key());
+  }
+}
+
 Result<Requeue> PoolController::reconcile(const Context& context, const ObjectKey& key) {
   const auto pool = caches_.pools.get(key);
   // First, and of all items: one that has left the pool asks for none.

@@ -28,6 +28,8 @@ class PoolController {
   void add_to(kube::Manager& manager) { manager.add(controller_); }
   // All pools: the keys that seal their Listeners have changed.
   void look_at_all();
+  // Pools that have this name of a load balancer in a text: it is known what it means, or why not.
+  void look_at_those_with(const model::LoadBalancerRef& named);
 
  private:
   // A write found its object changed: the pool is looked at again.

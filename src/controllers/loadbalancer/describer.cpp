@@ -1,0 +1,97 @@
+#include "controllers/loadbalancer/describer.h"
+
+namespace berth::controllers::loadbalancer {
+namespace {
+
+// Load balancers of pools that are made together are asked about together.
+constexpr Duration kGather = std::chrono::milliseconds{10};
+// A provider that takes longer is not there.
+constexpr Duration kAnswersWithin = std::chrono::seconds{30};
+// Nobody came for it, because we did not lead meanwhile: by then it may be wrong.
+constexpr Duration kGoodFor = std::chrono::seconds{10};
+
+}  // namespace
+
+Describer::Describer(Tasks& tasks, const lb::Drivers& drivers, OnAnswer on_answer)
+    : tasks_(tasks), on_answer_(std::move(on_answer)) {
+  using enum model::Provider;
+  for (const model::Provider provider : {edge, tencent, aws, gcp}) {
+    const lb::Driver* const driver = drivers.of({.provider = provider});
+    if (driver)
+      desks_[provider] = {.directory = driver->directory, .asked = tasks.signal(), .due = {}};
+  }
+}
+
+std::optional<Result<model::LoadBalancerInfo>> Describer::take(const model::LoadBalancerRef& lb) {
+  const Instant now = tasks_.now();
+  const MutexLock lock(mu_);
+  const auto desk = desks_.find(lb.provider);
+  if (desk == desks_.end()) {
+    return fail(error_of(Code::unsupported, "nothing here serves {} load balancers",
+                         model::to_string(lb.provider))
+                    .about(model::to_string(lb)));
+  }
+  if (const auto known = answers_.extract(lb); known && now - known.mapped().at < kGoodFor)
+    return std::move(known.mapped().info);
+  desk->second.due.insert(lb);
+  desk->second.asked->notify();
+  return std::nullopt;
+}
+
+void Describer::run(const Context& context) {
+  std::vector<std::unique_ptr<Task>> serving;
+  const auto start = [&](model::Provider provider) {
+    serving.push_back(context.tasks.spawn(fmt::format("describe {}", model::to_string(provider)),
+                                          [&, provider](std::stop_token stop) {
+                                            Context own = context;
+                                            own.stop = std::move(stop);
+                                            serve(own, provider);
+                                          }));
+  };
+  std::vector<model::Provider> providers;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [provider, desk] : desks_) providers.push_back(provider);
+  }
+  for (const model::Provider provider : providers) start(provider);
+  const auto stopped = context.tasks.signal();
+  (void)context.tasks.wait(*stopped, context.deadline, context.stop);
+}
+
+void Describer::serve(const Context& context, model::Provider provider) {
+  Desk* desk = nullptr;
+  {
+    const MutexLock lock(mu_);
+    desk = &desks_.at(provider);
+  }
+  while (!context.expired()) {
+    if (!tasks_.wait(*desk->asked, context.deadline, context.stop)) continue;
+    if (!sleep_for(tasks_, kGather, context.stop)) return;
+    const Refs lbs = due_at(provider);
+    if (!lbs.empty()) describe(context, *desk->directory, lbs);
+  }
+}
+
+Describer::Refs Describer::due_at(model::Provider provider) {
+  const MutexLock lock(mu_);
+  std::set<model::LoadBalancerRef> due = std::exchange(desks_.at(provider).due, {});
+  return {due.begin(), due.end()};
+}
+
+void Describer::describe(const Context& context, lb::Directory& directory, const Refs& lbs) {
+  auto outcomes = directory.describe(context.within(kAnswersWithin), {}, lbs);
+  if (context.stop.stop_requested()) return;
+  const Instant now = tasks_.now();
+  for (std::size_t i = 0; i < lbs.size(); ++i) {
+    {
+      const MutexLock lock(mu_);
+      answers_.insert_or_assign(
+          lbs[i], Answer{i < outcomes.size() ? std::move(outcomes[i])
+                                             : fail(Code::internal, "the driver gave no answer"),
+                         now});
+    }
+    on_answer_(lbs[i]);
+  }
+}
+
+}  // namespace berth::controllers::loadbalancer

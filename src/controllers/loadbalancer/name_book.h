@@ -1,0 +1,55 @@
+// NameBook: what names of load balancers mean, as their providers say. Asked while pools are
+// reconciled, which never waits: an answer that is not there yet is fetched, and who asked is told
+// to come again.
+//
+// An answer is good for a while and no longer: names move. What stands on an id does not ask. Runs
+// on the leader, where pools are; thread-safe; owned by the composition root.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "base/context.h"
+#include "base/mutex.h"
+#include "lb/driver.h"
+
+namespace berth::controllers::loadbalancer {
+
+class NameBook {
+ public:
+  // Hears of each new answer, without a lock held.
+  using OnAnswer = std::function<void(const model::LoadBalancerRef& named)>;
+  NameBook(Tasks& tasks, lb::Drivers drivers, OnAnswer on_answer);
+
+  // The load balancer of this name, which stands where its id would. `unavailable`: it is being
+  // looked up, or the provider does not answer. `not_found`: none has the name. `conflict`: several
+  // have.
+  Result<model::LoadBalancerRef> ask(const model::LoadBalancerRef& named);
+
+  // Looks up what is asked for, until the stop.
+  void run(const Context& context);
+
+ private:
+  struct Entry {
+    Result<model::LoadBalancerRef> answer;
+    Instant good_until = Instant::min();
+    Instant last_asked{};
+    bool wanted = false;  // to be looked up, or being so
+  };
+
+  std::vector<model::LoadBalancerRef> wanted();
+  void look_up(const Context& context, const model::LoadBalancerRef& named);
+  Result<model::LoadBalancerRef> search(const Context& context,
+                                        const model::LoadBalancerRef& named) const;
+  void make_room() REQUIRES(mu_);
+
+  Tasks& tasks_;
+  const lb::Drivers drivers_;
+  const OnAnswer on_answer_;
+  const std::unique_ptr<Signal> asked_;
+  Mutex mu_;
+  std::map<model::LoadBalancerRef, Entry> entries_ GUARDED_BY(mu_);
+};
+
+}  // namespace berth::controllers::loadbalancer
