@@ -1,5 +1,6 @@
 // Leftovers: listeners that carry our prefix and that nobody wishes any more, because their object
-// went while nobody looked. They hold a port and count against quotas.
+// went while nobody looked. They hold a port and count against quotas. What is half made of a
+// listener is one too, by the same rules.
 //
 // Nothing is more harmful than to remove one that is in use. So all of this must hold: the caller
 // vouches that it knows all wishes and that the prefix is ours alone; no wish, open or standing,

@@ -10,6 +10,9 @@ namespace berth::engine {
 
 class EngineTest : public testing::Test {
  protected:
+  EngineTest() = default;
+  explicit EngineTest(sim::lb::ModelOptions provider) : provider_(std::move(provider)) {}
+
   void start(EngineOptions options = {}) {
     options.name_prefix = kPrefix;
     options.registry = &registry_;

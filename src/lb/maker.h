@@ -2,9 +2,9 @@
 //
 // Calls block and obey the context; errors have the codes of listeners.h. A creation whose reply
 // was lost, or that was cut off half way, is found again by who asks with the same name and tags.
-// Where tags are set by a call of their own, a driver gives the provider a token of these words with
-// the creation, and so tells what it began from another's of that name. Until it is finished it has
-// no mark: who wants it gone asks for it once more and removes what he gets.
+// Where tags are set by a call of their own, a driver gives the provider a token of these words
+// with the creation, and so tells what it began from another's of that name. Until it is finished
+// it has no mark: who wants it gone asks for it once more and removes what he gets.
 //
 // While one is being removed, every other call on it is `unavailable`, a creation of its name
 // included, and no search finds it: `not_found` would say that nothing is carried there any more.

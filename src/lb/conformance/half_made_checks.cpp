@@ -205,6 +205,28 @@ void half_made_rule_is_removed_by_its_id(Subject& subject) {
   });
 }
 
+void removal_of_a_rule_that_was_cut_off_can_be_finished(Subject& subject) {
+  Probe probe(subject);
+  if (!probe.has(Protocol::http)) return;
+  const LoadBalancerRef lb = subject.first();
+  const ListenerSpec spec = probe.spec(0, Protocol::http);
+  const ListenerId id = probe.create_with_rules(lb, spec, 2);
+  const RuleRef rule = probe.ref(id, 1);
+  int seen = 0;
+  probe.cut_off([&](int) { return probe.remove(lb, rule).has_value(); },
+                [&](int) {
+                  for (const ObservedListener& half : probe.half_made(lb, spec.name)) {
+                    ++seen;
+                    EXPECT_TRUE(probe.remove(lb, half.id));
+                  }
+                  EXPECT_TRUE(probe.remove(lb, rule));
+                  EXPECT_EQ(probe.keys(lb, id), probe.keys({0}));
+                  EXPECT_TRUE(probe.half_made(lb, spec.name).empty());
+                  EXPECT_TRUE(probe.create(lb, NewRule{rule, {}}));
+                });
+  EXPECT_GT(seen, 0) << "nothing was half made, wherever it was cut off";
+}
+
 void nothing_is_half_made(Subject& subject) {
   Probe probe(subject);
   const LoadBalancerRef lb = subject.first();
@@ -230,6 +252,8 @@ std::vector<Check> half_made_checks() {
       {"RemovalThatWasCutOffCanBeFinished", removal_that_was_cut_off_can_be_finished},
       {"CreationFinishesARuleThatIsHalfMade", creation_finishes_a_rule_that_is_half_made},
       {"HalfMadeRuleIsRemovedByItsId", half_made_rule_is_removed_by_its_id},
+      {"RemovalOfARuleThatWasCutOffCanBeFinished",
+       removal_of_a_rule_that_was_cut_off_can_be_finished},
   };
 }
 

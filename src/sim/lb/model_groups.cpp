@@ -140,7 +140,7 @@ Result<ListenerId> ModelProvider::remove_group(const LoadBalancerRef& lb, const 
 Result<ListenerId> ModelProvider::create_rule(const LoadBalancerRef& lb, const NewRule& wanted) {
   Balancer* balancer = find_balancer(lb);
   if (!balancer) return fail(Code::not_found, "load balancer {} does not exist", to_string(lb));
-  const auto make = [&] {
+  const auto make = [&]() REQUIRES(mu_) {
     return change_one(lb, wanted.rule.listener,
                       [&](ListenerSpec& spec) { return edit(spec, wanted); });
   };
