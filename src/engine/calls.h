@@ -18,7 +18,7 @@ using lb::Action;
 // Where a call goes.
 struct Line {
   lb::Listeners& driver;
-  const model::LoadBalancerRef& lb;
+  const lb::Place& place;
   Office& office;
 };
 

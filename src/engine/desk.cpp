@@ -1,6 +1,7 @@
 #include "engine/desk.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace berth::engine {
@@ -11,7 +12,8 @@ constexpr Duration kFenceRetry = std::chrono::milliseconds{500};
 
 }  // namespace
 
-Desk::Desk(Office& office, model::LoadBalancerRef lb) : office_(office), lb_(std::move(lb)) {
+Desk::Desk(Office& office, lb::Place place)
+    : office_(office), place_(std::move(place)), quota_(office.quota_of(model::parent(place_.lb))) {
   if (const lb::Driver* const driver = office_.drivers.of(lb_)) driver_ = driver->listeners;
 }
 
@@ -19,12 +21,11 @@ Mailboxes::Next Desk::step(const Context& context, Mail mail) {
   tasks_ = &context.tasks;
   retire_ = false;
   accept(std::move(mail));
-  Mailboxes::Next next;
-  next.due = serve(context);
-  next.retire = retire_ && open_.empty();
-  next.settled = std::exchange(settled_, {});
-  office_.metrics.depth(lb_, open_.size());
-  return next;
+  next_.due = serve(context);
+  next_.retire = retire_ && open_.empty();
+  const std::size_t before = std::exchange(counted_, open_.size());
+  office_.metrics.depth(lb_, static_cast<double>(counted_) - static_cast<double>(before));
+  return std::exchange(next_, {});
 }
 
 void Desk::accept(Mail mail) {
@@ -33,14 +34,31 @@ void Desk::accept(Mail mail) {
       accept(key, std::move(*wish));
     } else {
       open_.erase(key);
-      settled_.push_back(key);
+      next_.settled.push_back(key);
     }
   }
+  if (mail.room) wake_those_that_wait_for_room();
+  if (mail.audit || mail.attend) share(mail);
   if (mail.audit) {
     audit_ = true;
     stale_ = true;
   }
   attend_ = (attend_ || mail.attend) && !begun_;
+}
+
+// It was told to one for all. Those with other credentials look themselves; where nobody wishes
+// anything with ours, they are not used.
+void Desk::share(Mail& mail) {
+  if (!place_.credential.empty()) return;
+  std::set<model::CredentialId> whose;
+  for (const StandingWish& standing : office_.catalog(lb_).wishes)
+    whose.insert(standing.wish.credential);
+  for (const model::CredentialId& other : whose)
+    if (other != place_.credential) next_.also.emplace_back(lb_, other);
+  next_.told = {.audit = mail.audit, .attend = mail.attend};
+  if (whose.empty() || whose.contains(place_.credential) || begun_ || !open_.empty()) return;
+  mail.audit = false;
+  mail.attend = false;
 }
 
 void Desk::accept(const WishKey& key, Wish wish) {
@@ -49,9 +67,10 @@ void Desk::accept(const WishKey& key, Wish wish) {
   OpenWish* const open = open_.find(key);
   if (!open || !is_same(open->wish, wish)) {
     // What is not known of it, or not seen yet, is so for the newer wish, too.
+    const bool looked = open ? open->looked && (listed_ || is_known_with(*open, wish)) : listed_;
     open_.put({.key = key,
                .wish = std::move(wish),
-               .looked = open ? open->looked : listed_,
+               .looked = looked,
                .touched = open && open->touched,
                .made_here = open && open->made_here});
     return;
@@ -61,6 +80,14 @@ void Desk::accept(const WishKey& key, Wish wish) {
   open->repair = false;
   open->wish.known_id = std::move(wish.known_id);
   tell_again(*open);
+}
+
+// Whoever asked for the older wish asked for this one.
+bool Desk::is_known_with(const OpenWish& older, const Wish& wish) const {
+  lb::Question before = question_about(older.wish);
+  const lb::Question after = question_about(wish);
+  if (known_.by_id(after.id)) before.id = after.id;
+  return before == after;
 }
 
 Instant Desk::serve(const Context& context) {

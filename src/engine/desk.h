@@ -1,11 +1,11 @@
-// A desk serves one load balancer: what is known of it, which wishes are open, what to call next.
+// A desk serves one place, which is a load balancer and a credential: what is known of it, which
+// wishes are open, what to call next.
 //
 // Belongs to the worker that has taken its box; one worker at a time. A step makes at most one list
 // and one round of writes, then gives the turn to other load balancers; everything is planned anew
 // from what is known then, so that a wish that came meanwhile goes along.
 #pragma once
 
-#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,6 +18,7 @@
 #include "engine/mailbox.h"
 #include "engine/office.h"
 #include "engine/open_wishes.h"
+#include "engine/quota.h"
 #include "engine/retry.h"
 #include "engine/round.h"
 #include "lb/inventory.h"
@@ -32,7 +33,7 @@ lb::Question question_about(const Wish& wish);
 
 class Desk {
  public:
-  Desk(Office& office, model::LoadBalancerRef lb);
+  Desk(Office& office, lb::Place place);
 
   Mailboxes::Next step(const Context& context, Mail mail);
 
@@ -40,6 +41,8 @@ class Desk {
   // desk.cpp: what happens in a step.
   void accept(Mail mail);
   void accept(const WishKey& key, Wish wish);
+  void share(Mail& mail);
+  bool is_known_with(const OpenWish& older, const Wish& wish) const;
   Instant serve(const Context& context);
   bool may_write();
   Instant next_due();
@@ -74,6 +77,7 @@ class Desk {
 
   // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
   enum class Find : std::uint8_t { all, known_ones };
+  bool may_sweep(const Standing& standing) const;
   void find_leftovers(const Standing& standing, Find which);
   std::vector<model::ListenerId> due_leftovers() const;
   void remove_leftovers(const Context& context);
@@ -117,8 +121,7 @@ class Desk {
   void tell_all(const Error& error);
   void drop(OpenWish& wish);
   void wake_those_that_wait_for_room();
-
-  static constexpr std::size_t kNoBound = std::numeric_limits<std::size_t>::max();
+  void made_room();
 
   bool settling() { return now() < settle_until_; }
   // Since we are in charge.
@@ -126,9 +129,15 @@ class Desk {
   // Whether what is wished and applied is believed to be there before it was seen.
   bool keeps_listeners() const { return driver_->abilities().keeps_listeners; }
   Instant now() { return tasks_->now(); }
+  // Whether it is for us to compare, and not for who has other credentials.
+  bool is_mine(const StandingWish& standing) const {
+    return standing.wish.credential == place_.credential;
+  }
 
   Office& office_;
-  const model::LoadBalancerRef lb_;
+  const lb::Place place_;
+  const model::LoadBalancerRef& lb_ = place_.lb;
+  const std::shared_ptr<Quota> quota_;
   Tasks* tasks_ = nullptr;  // of the step that runs
   lb::Listeners* driver_ = nullptr;
 
@@ -174,17 +183,11 @@ class Desk {
   Instant not_before_ = Instant::min();
   std::optional<Error> error_{};
 
-  // Of creations alone. A quota that is full is full for all that wait: they are tried by ones, and
-  // after a failure not before that time.
-  std::size_t creations_at_once_ = kNoBound;
-  int full_attempts_ = 0;
-  Instant full_until_ = Instant::min();
-  std::optional<Error> full_{};
-
   int writes_since_look_ = 0;
   bool room_ = false;  // a listener was removed in this round
   Rounds rounds_;
-  std::vector<WishKey> settled_;
+  std::size_t counted_ = 0;  // open wishes, as last counted
+  Mailboxes::Next next_{};   // what the step that runs tells the mailboxes
 };
 
 }  // namespace berth::engine

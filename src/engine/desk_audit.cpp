@@ -39,6 +39,7 @@ void Desk::run_audit() {
     find_leftovers(catalog, Find::all);
   }
   std::vector<StandingWish> standing = std::move(catalog.wishes);
+  std::erase_if(standing, [&](const StandingWish& wish) { return !is_mine(wish); });
   if (all && standing.empty() && open_.empty() && leftovers_.empty()) retire_ = true;
   // What is open is on its way already; what was never applied cannot have drifted.
   std::erase_if(standing, [&](const StandingWish& wish) {
@@ -75,8 +76,8 @@ void Desk::run_audit() {
 // The load balancer is gone, and with it all that led anywhere.
 void Desk::all_are_astray() {
   for (StandingWish& standing : office_.catalog(lb_).wishes) {
-    const bool leads =
-        standing.applied && standing.wish.spec && model::leads_somewhere(*standing.wish.spec);
+    const bool leads = is_mine(standing) && standing.applied && standing.wish.spec &&
+                       model::leads_somewhere(*standing.wish.spec);
     if (!leads || open_.contains(standing.key)) continue;
     open_.put({.key = std::move(standing.key),
                .wish = std::move(standing.wish),

@@ -58,7 +58,7 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
 // What has no room is planned anew when it has: until then wishes collect.
 std::size_t Desk::calls_with_room(Action action, std::size_t most) {
   for (std::size_t count = 0; count < most; ++count) {
-    const Instant at = driver_->free_at(lb_, action, count + 1, now());
+    const Instant at = driver_->free_at(place_, action, count + 1, now());
     if (at <= now()) continue;
     if (count == 0) not_before_ = std::max(not_before_, at);
     return count;
@@ -134,7 +134,7 @@ void Desk::act(const Context& context, const Round& round, const Window& window)
 }
 
 void Desk::act_on_listeners(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, lb_, office_};
+  const Line line{*driver_, place_, office_};
   if (round.kind == Round::Kind::removals) {
     run_calls(
         context, Action::remove_listeners, round.calls.removals, window,
@@ -145,7 +145,7 @@ void Desk::act_on_listeners(const Context& context, const Round& round, const Wi
           known_.erase(step.id);
           room_ = true;
         });
-    if (std::exchange(room_, false)) wake_those_that_wait_for_room();
+    if (std::exchange(room_, false)) made_room();
   } else if (round.kind == Round::Kind::creations) {
     const auto spec_of = [&](const lb::Creation& step) { return *window[step.wish]->wish.spec; };
     run_calls(
@@ -168,7 +168,7 @@ void Desk::act_on_listeners(const Context& context, const Round& round, const Wi
 }
 
 void Desk::act_on_rules(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, lb_, office_};
+  const Line line{*driver_, place_, office_};
   if (round.kind == Round::Kind::rule_removals) {
     run_calls(
         context, Action::remove_rules, round.calls.rule_removals, window,

@@ -19,14 +19,16 @@ void Desk::settle_for(Duration span) {
 // A listener that is as its caller believes has no call under way: those that had none to wait for
 // are marked as not applied before.
 void Desk::note_in_doubt(const Standing& standing) {
-  for (const auto& [key, wish, applied] : standing.wishes) {
+  for (const StandingWish& one : standing.wishes) {
+    if (!is_mine(one)) continue;
+    const Wish& wish = one.wish;
     const lb::KnownListener* const known = known_.by_id(wish.known_id);
-    if (!applied) doubt_until_settled(wish);
+    if (!one.applied) doubt_until_settled(wish);
     if (wish.known_id.empty() || !wish.spec) continue;
     model::Leads wished = model::leads_of(*wish.spec);
-    if (applied && known && model::leads_of(known->spec) == wished) continue;
+    if (one.applied && known && model::leads_of(known->spec) == wished) continue;
     // What is wished now is at best the same again. If that is nothing, it was something before.
-    in_doubt_[key] = wished.empty() ? std::nullopt : std::optional(std::move(wished));
+    in_doubt_[one.key] = wished.empty() ? std::nullopt : std::optional(std::move(wished));
   }
 }
 

@@ -35,11 +35,18 @@ class Names {
 
 }  // namespace
 
+// Whose credentials made it is not known: those of the process will do, or the only ones there.
+bool Desk::may_sweep(const Standing& standing) const {
+  return place_.credential.empty() ||
+         std::ranges::all_of(standing.wishes,
+                             [&](const StandingWish& one) { return is_mine(one); });
+}
+
 void Desk::find_leftovers(const Standing& standing, Find which) {
   const auto before = std::exchange(leftovers_, {});
   sweep_ = false;
   const std::string& prefix = office_.options.name_prefix;
-  if (!standing.complete || prefix.empty()) return;
+  if (!standing.complete || prefix.empty() || !may_sweep(standing)) return;
   Names named;
   for (const StandingWish& wish : standing.wishes) named.add(wish.wish);
   for (const OpenWish* wish : open_.all()) named.add(wish->wish);
@@ -74,7 +81,7 @@ void Desk::remove_leftovers(const Context& context) {
   if (ids.empty()) return;
   if (calls_with_room(Action::remove_listeners, 1) == 0) return;
   if (!may_write() || !has_begun()) return;
-  const auto results = remove_listeners(context, {*driver_, lb_, office_}, ids);
+  const auto results = remove_listeners(context, {*driver_, place_, office_}, ids);
   ++writes_since_look_;
   std::size_t removed = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -97,7 +104,7 @@ void Desk::remove_leftovers(const Context& context) {
             {"removed", std::to_string(removed)},
             {"failed", std::to_string(ids.size() - removed)},
             {"first", ids.front().value}});
-  if (removed > 0) wake_those_that_wait_for_room();
+  if (removed > 0) made_room();
 }
 
 }  // namespace berth::engine

@@ -50,22 +50,24 @@ void Desk::begin() {
 void Desk::believe(const Standing& standing) {
   known_ = {};
   believed_.clear();
-  for (const auto& [key, wish, applied] : standing.wishes) {
-    if (!applied || !wish.spec || wish.known_id.empty()) continue;
+  for (const StandingWish& one : standing.wishes) {
+    const Wish& wish = one.wish;
+    if (!one.applied || !wish.spec || wish.known_id.empty()) continue;
     // Two cannot both be true.
     const bool is_free = std::ranges::all_of(
         model::transports_of(wish.spec->protocol),
-        [&](model::Transport one) { return known_.overlapping(one, wish.spec->ports).empty(); });
+        [&](model::Transport way) { return known_.overlapping(way, wish.spec->ports).empty(); });
     if (!is_free) continue;
     known_.put({.id = wish.known_id, .spec = *wish.spec, .asked = true});
-    if (settling()) believed_[wish.known_id] = {key, model::leads_of(*wish.spec)};
+    if (settling() && is_mine(one))
+      believed_[wish.known_id] = {one.key, model::leads_of(*wish.spec)};
   }
 }
 
 Instant Desk::list(const Context& context) {
-  const Instant at = driver_->free_at(lb_, Action::list_listeners, 1, now());
+  const Instant at = driver_->free_at(place_, Action::list_listeners, 1, now());
   if (at > now()) return at;
-  auto listed = list_listeners(context, {*driver_, lb_, office_});
+  auto listed = list_listeners(context, {*driver_, place_, office_});
   if (!listed) {
     if (context.stop.stop_requested()) return kNever;
     look_failed(listed.error());
@@ -125,9 +127,9 @@ std::optional<Instant> Desk::ask(const Context& context) {
     return now();
   }
   if (!questions.empty()) {
-    const Instant at = driver_->free_at(lb_, Action::look_up_listeners, 1, now());
+    const Instant at = driver_->free_at(place_, Action::look_up_listeners, 1, now());
     if (at > now()) return at;
-    auto answers = look_up_listeners(context, {*driver_, lb_, office_}, questions);
+    auto answers = look_up_listeners(context, {*driver_, place_, office_}, questions);
     if (!answers) {
       if (context.stop.stop_requested()) return kNever;
       look_failed(answers.error());
@@ -174,7 +176,10 @@ void Desk::look_failed(const Error& error) {
   error_ = error;
   tell_all(error);
   // An audit for nobody is not tried for ever.
-  if (lasting && open_.empty() && office_.catalog(lb_).wishes.empty()) retire_ = true;
+  if (lasting && open_.empty() &&
+      std::ranges::none_of(office_.catalog(lb_).wishes,
+                           [&](const StandingWish& one) { return is_mine(one); }))
+    retire_ = true;
 }
 
 void Desk::load_balancer_gone(const Error& error) {

@@ -6,7 +6,7 @@ namespace berth::engine {
 void Desk::drop(OpenWish& wish) {
   WishKey key = wish.key;
   open_.erase(key);
-  settled_.push_back(std::move(key));
+  next_.settled.push_back(std::move(key));
 }
 
 void Desk::succeeded(OpenWish& wish, model::ListenerId listener_id) {
@@ -71,8 +71,14 @@ void Desk::failed(OpenWish& wish, const Error& error) {
   if (wish.attempts >= kReportAfter) tell(wish, error);
 }
 
+// Here, and at other places of the same quota.
+void Desk::made_room() {
+  quota_->make_room();
+  next_.room = true;
+  wake_those_that_wait_for_room();
+}
+
 void Desk::wake_those_that_wait_for_room() {
-  full_until_ = Instant::min();
   for (OpenWish* wish : open_.all()) {
     const bool waits = wish->was_told(Code::exhausted) || wish->was_told(Code::already_exists);
     if (waits && !wish->told_foreign) {

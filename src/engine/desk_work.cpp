@@ -53,7 +53,8 @@ void Desk::work(const Context& context) {
   if (window.empty()) return;
   bool outdated = false;
   for (OpenWish* wish : window) {
-    if (!wish->told_foreign || !wish->judged) continue;
+    // One of ours that is in the way may be removed by who has other credentials.
+    if (!wish->judged || !(wish->told_foreign || keeps_listeners())) continue;
     doubt(*wish);
     outdated = true;
   }
@@ -189,40 +190,31 @@ void Desk::leave_out_refused(lb::Plan& plan, const Window& window) {
 
 // What waits for room at a full load balancer is told so without a call for each.
 void Desk::put_off_creations(lb::Plan& plan, const Window& window) {
-  if (now() < full_until_) {
+  const Quota::State quota = quota_->state();
+  if (now() < quota.full_until) {
     for (const lb::Creation& step : plan.creations) {
       OpenWish& wish = *window[step.wish];
-      wish.not_before = std::max(wish.not_before, full_until_);
-      tell(wish, *full_);
+      wish.not_before = std::max(wish.not_before, quota.full_until);
+      tell(wish, *quota.full);
     }
     plan.creations.clear();
   }
-  if (plan.creations.size() > creations_at_once_)
-    plan.creations.erase(plan.creations.begin() + static_cast<std::ptrdiff_t>(creations_at_once_),
+  if (plan.creations.size() > quota.at_once)
+    plan.creations.erase(plan.creations.begin() + static_cast<std::ptrdiff_t>(quota.at_once),
                          plan.creations.end());
 }
 
-// A call for many may fail for all of them where there is room for some: then one is tried.
 void Desk::note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results) {
   bool made = false;
-  bool full = false;
+  std::optional<Error> full;
   for (const auto& call : results) {
     for (const Result<model::ListenerId>& result : call) {
       made = made || result;
-      if (result || result.error().code != Code::exhausted) continue;
-      full = true;
-      full_ = result.error();
+      if (!result && result.error().code == Code::exhausted) full = result.error();
     }
   }
-  if (made) full_attempts_ = 0;
-  if (full) {
-    const bool for_certain = made || creations_at_once_ == 1;
-    creations_at_once_ = 1;
-    if (for_certain)
-      full_until_ = now() + office_.delay(Treatment::slowly, ++full_attempts_, *full_);
-  } else if (made && creations_at_once_ < kNoBound / 2) {
-    creations_at_once_ *= 2;
-  }
+  quota_->note(made, full, now(),
+               [&](int attempts) { return office_.delay(Treatment::slowly, attempts, *full); });
 }
 
 }  // namespace berth::engine

@@ -13,7 +13,10 @@ class Engine::Impl {
       : tasks_(tasks),
         office_(std::move(drivers), std::move(catalog), sink, std::move(may_act), random,
                 std::move(options)),
-        boxes_(tasks) {}
+        boxes_(tasks, [this](const model::LoadBalancerRef& lb) {
+          const lb::Driver* const driver = office_.drivers.of(lb);
+          return driver && driver->listeners->abilities().serial_writes;
+        }) {}
 
   void run(const Context& context) {
     std::vector<std::unique_ptr<Task>> workers;
@@ -39,7 +42,7 @@ class Engine::Impl {
  private:
   void work(const Context& context) {
     while (Box* box = boxes_.take(context.stop)) {
-      if (!box->desk) box->desk = std::make_shared<Desk>(office_, box->lb);
+      if (!box->desk) box->desk = std::make_shared<Desk>(office_, box->place);
       Mail mail = boxes_.read(*box);
       boxes_.give_back(*box, box->desk->step(context, std::move(mail)));
     }

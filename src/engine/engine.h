@@ -30,6 +30,8 @@ using WishVersion = StrongId<struct WishVersionTag>;
 
 struct Wish {
   model::LoadBalancerRef lb{};
+  // What it is asked for with, and never with another; empty: those of the process.
+  model::CredentialId credential{};
   // Nothing: the listener shall not exist.
   std::optional<model::ListenerSpec> spec{};
   // What the wish is about when `spec` is empty, and what to look for when the id is not known.

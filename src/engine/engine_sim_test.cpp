@@ -37,6 +37,7 @@ struct WorldOptions {
   bool fixed_scheduler = false;
   // Whether a listener is several things at the provider. Half of the seeds, unless it is said.
   std::optional<bool> groups{};
+  bool teams = false;  // some wishes have credentials of their own
 };
 
 // One engine that comes back after each crash, two load balancers, and a user who changes wishes.
@@ -163,6 +164,7 @@ class EngineWorld {
   // What is spoken at a port may change, and of layer 7 everything beneath it.
   Wish generated_wish(model::Port port, const LoadBalancerRef& lb) {
     Wish wish = wish_for(port, generated_targets(), lb);
+    if (options_.teams && port % 3 == 0) wish.credential = model::CredentialId("team-a");
     if (!options_.limits.protocols.has(model::Protocol::http) || !random_.chance(0.4)) return wish;
     wish.protocol = model::Protocol::http;
     wish.spec->protocol = wish.protocol;
@@ -296,6 +298,23 @@ TEST(EngineSimulation, WhatNobodyWishesAnyMoreGoesAndNothingElse) {
         .run();
   });
   ASSERT_TRUE(swept) << swept.error().to_string();
+}
+
+TEST(EngineSimulation, WishesOfSeveralCredentialsAreServedSideBySide) {
+  for (const bool serial : {true, false}) {
+    const auto swept = sim::sweep(sweep_of("engine with teams", 200), [&](std::uint64_t seed) {
+      return EngineWorld(seed, {.crash = sim::CrashRandomly{0.05, 10},
+                                .limits = {.serial_writes = serial,
+                                           .create_batch = 3,
+                                           .remove_batch = 2,
+                                           .target_batch = 4},
+                                .changes = 25,
+                                .vanish = 0.15,
+                                .teams = true})
+          .run();
+    });
+    ASSERT_TRUE(swept) << swept.error().to_string();
+  }
 }
 
 const Faults kTrouble{

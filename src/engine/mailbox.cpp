@@ -1,13 +1,25 @@
 #include "engine/mailbox.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace berth::engine {
 
-Box& Mailboxes::box_of(const model::LoadBalancerRef& lb) {
-  auto& box = boxes_[lb];
-  if (!box) box = std::make_unique<Box>(lb);
+Box& Mailboxes::box_of(const lb::Place& place) {
+  auto& box = boxes_[place];
+  if (!box) {
+    box = std::make_unique<Box>(place);
+    box->family = &families_[model::parent(place.lb)];
+    box->family->serial = is_serial_ && is_serial_(place.lb);
+    box->family->boxes.push_back(box.get());
+  }
   return *box;
+}
+
+void Mailboxes::erase(Box& box) {
+  std::erase(box.family->boxes, &box);
+  if (box.family->boxes.empty()) families_.erase(model::parent(box.place.lb));
+  boxes_.erase(boxes_.find(box.place));
 }
 
 void Mailboxes::unschedule(Box& box) {
@@ -18,11 +30,60 @@ void Mailboxes::unschedule(Box& box) {
 
 void Mailboxes::schedule(Box& box, Instant due) {
   if (box.taken || (box.turn != 0 && box.due <= due)) return;
+  if (box.family->taken) {
+    box.put_off = std::min(box.put_off, due);
+    if (box.put_off_turn == 0) box.put_off_turn = next_turn_++;
+    return;
+  }
   unschedule(box);
+  insert(box, due, next_turn_++);
+}
+
+void Mailboxes::insert(Box& box, Instant due, std::uint64_t turn) {
   box.due = due;
-  box.turn = next_turn_++;
-  const auto turn = turns_.insert({due, box.turn, &box}).first;
-  if (turn == turns_.begin()) notify_one();  // somebody must now wait for less long
+  box.turn = turn;
+  const auto it = turns_.insert({due, turn, &box}).first;
+  if (it == turns_.begin()) notify_one();  // somebody must now wait for less long
+}
+
+void Mailboxes::begin_turn(Box& box) {
+  unschedule(box);
+  box.taken = true;
+  if (!box.family->serial) return;
+  box.family->taken = true;
+  for (Box* other : box.family->boxes) {
+    if (other->turn == 0) continue;
+    other->put_off = other->due;
+    other->put_off_turn = other->turn;
+    unschedule(*other);
+  }
+}
+
+// Those that were put off come before the one that had its turn.
+void Mailboxes::end_turn(Box& box) {
+  box.taken = false;
+  box.family->taken = false;
+  for (Box* other : box.family->boxes) {
+    const std::uint64_t turn = std::exchange(other->put_off_turn, 0);
+    const Instant due = std::exchange(other->put_off, kNever);
+    if (turn != 0) insert(*other, due, turn);
+  }
+}
+
+void Mailboxes::pass_on(const Box& box, const Next& next) {
+  if (next.room) {
+    for (Box* other : box.family->boxes) {
+      if (other == &box) continue;
+      other->mail.room = true;
+      schedule(*other, tasks_.now());
+    }
+  }
+  for (const lb::Place& place : next.also) {
+    Box& other = box_of(place);
+    other.mail.audit = other.mail.audit || next.told.audit;
+    other.mail.attend = other.mail.attend || next.told.attend;
+    schedule(other, tasks_.now());
+  }
 }
 
 void Mailboxes::notify_one() {
@@ -36,10 +97,10 @@ void Mailboxes::notify_one() {
 
 void Mailboxes::want(WishKey key, Wish wish) {
   const MutexLock lock(mu_);
-  Box& box = box_of(wish.lb);
+  Box& box = box_of({wish.lb, wish.credential});
   Box*& owner = box_of_key_[key];
   if (owner && owner != &box) {
-    owner->mail.wishes[key] = std::nullopt;  // the wish moved to another load balancer
+    owner->mail.wishes[key] = std::nullopt;  // the wish moved to another place
     schedule(*owner, tasks_.now());
   }
   owner = &box;
@@ -59,14 +120,14 @@ void Mailboxes::forget(const WishKey& key) {
 
 void Mailboxes::audit(const model::LoadBalancerRef& lb) {
   const MutexLock lock(mu_);
-  Box& box = box_of(lb);
+  Box& box = box_of(lb::Place(lb));
   box.mail.audit = true;
   schedule(box, tasks_.now());
 }
 
 void Mailboxes::attend(const model::LoadBalancerRef& lb) {
   const MutexLock lock(mu_);
-  Box& box = box_of(lb);
+  Box& box = box_of(lb::Place(lb));
   box.mail.attend = true;
   schedule(box, tasks_.now());
 }
@@ -79,8 +140,7 @@ Box* Mailboxes::take(std::stop_token stop) {
       const MutexLock lock(mu_);
       if (!turns_.empty() && turns_.begin()->due <= tasks_.now()) {
         Box& box = *turns_.begin()->box;
-        unschedule(box);
-        box.taken = true;
+        begin_turn(box);
         // This worker may have been the one that waited for the next turn.
         if (!turns_.empty()) notify_one();
         return &box;
@@ -147,12 +207,10 @@ void Mailboxes::give_back(Box& box, const Next& next) {
     const bool still_here = it != box_of_key_.end() && it->second == &box;
     if (still_here && !box.mail.wishes.contains(key)) box_of_key_.erase(it);
   }
-  box.taken = false;
+  end_turn(box);
+  pass_on(box, next);
   if (!box.mail.empty()) return schedule(box, tasks_.now());
-  if (next.retire) {
-    boxes_.erase(boxes_.find(box.lb));
-    return;
-  }
+  if (next.retire) return erase(box);
   if (next.due != kNever) schedule(box, next.due);
 }
 

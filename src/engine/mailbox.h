@@ -1,9 +1,12 @@
-// Mailboxes: what was said about each load balancer and nobody has read yet, and whose turn it is.
+// Mailboxes: what was said about each place and nobody has read yet, and whose turn it is. A place
+// is a load balancer, or an address of a gateway, and whose credentials it is asked with.
 //
-// One worker at a time serves a load balancer. While it does, wishes collect in the box; the newest
-// of a key counts. Any task may call any member. Bounded by the number of distinct keys.
+// One worker at a time serves a place. While it does, wishes collect in the box; the newest of a
+// key counts. Where writes must follow each other, the places of one load balancer or gateway take
+// turns. Any task may call any member. Bounded by the number of distinct keys.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,18 +28,29 @@ struct Mail {
   std::map<WishKey, std::optional<Wish>> wishes{};  // nothing: forget the key
   bool audit = false;
   bool attend = false;
+  bool room = false;  // another place of the same quota has less than before
 
-  bool empty() const { return wishes.empty() && !audit && !attend; }
+  bool empty() const { return wishes.empty() && !audit && !attend && !room; }
 };
 
-// One load balancer. The desk belongs to the worker that has taken the box.
+// One place. The desk belongs to the worker that has taken the box.
 struct Box {
-  explicit Box(model::LoadBalancerRef ref) : lb(std::move(ref)) {}
-  const model::LoadBalancerRef lb;
+  explicit Box(lb::Place where) : place(std::move(where)) {}
+  const lb::Place place;
   std::shared_ptr<Desk> desk{};
 
  private:
   friend class Mailboxes;
+  // The places of one load balancer, or of one gateway.
+  struct Family {
+    std::vector<Box*> boxes{};
+    bool serial = false;
+    bool taken = false;  // only where serial
+  };
+  Family* family = nullptr;
+  // While another one of its family has the turn: its own, which is kept for it.
+  Instant put_off = kNever;
+  std::uint64_t put_off_turn = 0;
   Mail mail{};
   Instant due = kNever;
   std::uint64_t turn = 0;
@@ -45,7 +59,10 @@ struct Box {
 
 class Mailboxes {
  public:
-  explicit Mailboxes(Tasks& tasks) : tasks_(tasks) {}
+  // `is_serial`: whether the writes to a load balancer must follow each other.
+  using IsSerial = std::function<bool(const model::LoadBalancerRef& lb)>;
+  explicit Mailboxes(Tasks& tasks, IsSerial is_serial = {})
+      : tasks_(tasks), is_serial_(std::move(is_serial)) {}
 
   void want(WishKey key, Wish wish);
   void forget(const WishKey& key);
@@ -64,6 +81,10 @@ class Mailboxes {
     Instant due = kNever;            // earlier if mail comes
     bool retire = false;             // nothing to remember: drop the box unless mail came
     std::vector<WishKey> settled{};  // keys that have no wish open any more
+    bool room = false;               // others of the same quota may try again
+    // Places of the same load balancer that shall hear what this one was told.
+    std::vector<lb::Place> also{};
+    Mail told{};
   };
   void give_back(Box& box, const Next& next);
 
@@ -75,15 +96,22 @@ class Mailboxes {
     auto operator<=>(const Turn&) const = default;
   };
 
-  Box& box_of(const model::LoadBalancerRef& lb) REQUIRES(mu_);
+  Box& box_of(const lb::Place& place) REQUIRES(mu_);
+  void erase(Box& box) REQUIRES(mu_);
+  void begin_turn(Box& box) REQUIRES(mu_);
+  void end_turn(Box& box) REQUIRES(mu_);
+  void pass_on(const Box& box, const Next& next) REQUIRES(mu_);
   void schedule(Box& box, Instant due) REQUIRES(mu_);
+  void insert(Box& box, Instant due, std::uint64_t turn) REQUIRES(mu_);
   void unschedule(Box& box) REQUIRES(mu_);
   void notify_one() REQUIRES(mu_);
   bool lacks_workers() const REQUIRES(mu_);
 
   Tasks& tasks_;
+  const IsSerial is_serial_;
   Mutex mu_;
-  std::map<model::LoadBalancerRef, std::unique_ptr<Box>> boxes_ GUARDED_BY(mu_);
+  std::map<lb::Place, std::unique_ptr<Box>> boxes_ GUARDED_BY(mu_);
+  std::map<model::LoadBalancerRef, Box::Family> families_ GUARDED_BY(mu_);  // by their parent
   // Where the open wish of a key lies.
   std::unordered_map<WishKey, Box*> box_of_key_ GUARDED_BY(mu_);
   std::set<Turn> turns_ GUARDED_BY(mu_);

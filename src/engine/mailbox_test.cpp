@@ -13,11 +13,12 @@ using namespace std::chrono_literals;
 class MailboxTest : public testing::Test {
  protected:
   // Takes without waiting.
-  Box* take() {
+  Box* take() { return take(boxes_); }
+  Box* take(Mailboxes& boxes) {
     std::stop_source stop;
     Box* box = nullptr;
     const auto worker =
-        process_.spawn("take", [&](std::stop_token) { box = boxes_.take(stop.get_token()); });
+        process_.spawn("take", [&](std::stop_token) { box = boxes.take(stop.get_token()); });
     (void)kernel_.run_until_quiescent(1ns);
     stop.request_stop();
     worker->join();
@@ -60,7 +61,7 @@ TEST_F(MailboxTest, AWishThatMovesIsForgottenWhereItWas) {
   boxes_.want(WishKey("a"), wish_for(1, {}, kOtherLb));
   Box* second = take();
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->lb, kOtherLb);
+  EXPECT_EQ(second->place.lb, kOtherLb);
   boxes_.give_back(*first, {});
   ASSERT_EQ(take(), first);
   EXPECT_FALSE(boxes_.read(*first).wishes.at(WishKey("a"))) << "the old load balancer is not told";
@@ -99,6 +100,39 @@ TEST_F(MailboxTest, ARetiredBoxIsMadeAnew) {
   EXPECT_FALSE(take());
   boxes_.want(WishKey("a"), wish_for(1));
   ASSERT_TRUE(take());
+}
+
+// Where writes must follow each other; nobody's due time is lost meanwhile.
+TEST_F(MailboxTest, PlacesOfOneLoadBalancerTakeTurns) {
+  Mailboxes boxes(process_, [](const model::LoadBalancerRef& lb) { return lb == kLb; });
+  const auto wish_of = [](const char* credential, const model::LoadBalancerRef& lb) {
+    Wish wish = wish_for(1, {}, lb);
+    wish.credential = model::CredentialId(credential);
+    return wish;
+  };
+  boxes.want(WishKey("a"), wish_of("a", kLb));
+  boxes.want(WishKey("b"), wish_of("b", kLb));
+  Box* const first = take(boxes);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(take(boxes)) << "two workers write to one load balancer";
+  boxes.want(WishKey("c"), wish_of("c", kLb));
+  boxes.want(WishKey("d"), wish_of("d", kOtherLb));
+  boxes.want(WishKey("e"), wish_of("e", kOtherLb));
+  Box* const elsewhere = take(boxes);
+  ASSERT_TRUE(elsewhere);
+  EXPECT_EQ(elsewhere->place.lb, kOtherLb);
+  EXPECT_TRUE(take(boxes)) << "writes to that one need not wait";
+  (void)boxes.read(*first);
+  boxes.give_back(*first, {.due = process_.now()});
+  std::vector<std::string> order;
+  for (int i = 0; i < 3; ++i) {
+    Box* const next = take(boxes);
+    ASSERT_TRUE(next);
+    order.push_back(next->place.credential.value);
+    (void)boxes.read(*next);
+    boxes.give_back(*next, {});
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"b", "c", "a"}));
 }
 
 }  // namespace

@@ -71,12 +71,12 @@ void EngineMetrics::leftovers(const model::LoadBalancerRef& lb, std::size_t remo
       .increment(static_cast<double>(removed));
 }
 
-void EngineMetrics::depth(const model::LoadBalancerRef& lb, std::size_t wishes) {
+void EngineMetrics::depth(const model::LoadBalancerRef& lb, double change) {
   if (!registry_) return;
   registry_
       ->gauge("berth_lb_queue_depth", "Wishes that a load balancer does not meet yet.",
               {{"lb", to_string(lb)}})
-      .set(static_cast<double>(wishes));
+      .increment(change);
 }
 
 }  // namespace berth::engine

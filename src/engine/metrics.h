@@ -27,7 +27,8 @@ class EngineMetrics {
             Duration took);
   void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
   void leftovers(const model::LoadBalancerRef& lb, std::size_t removed);
-  void depth(const model::LoadBalancerRef& lb, std::size_t wishes);
+  // By how much it changed: several desks may serve one load balancer.
+  void depth(const model::LoadBalancerRef& lb, double change);
 
  private:
   metrics::Registry* registry_;

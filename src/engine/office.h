@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <memory>
 
 #include "base/mutex.h"
 #include "base/random.h"
 #include "engine/engine.h"
 #include "engine/metrics.h"
+#include "engine/quota.h"
 #include "engine/retry.h"
 
 namespace berth::engine {
@@ -47,6 +50,16 @@ struct Office {
     return Duration{static_cast<Duration::rep>(random.unit() * static_cast<double>(span.count()))};
   }
 
+  // Of a load balancer, or of a gateway for all its addresses.
+  std::shared_ptr<Quota> quota_of(const model::LoadBalancerRef& parent) {
+    const MutexLock lock(mu);
+    std::erase_if(quotas, [](const auto& one) { return one.second.expired(); });
+    std::weak_ptr<Quota>& known = quotas[parent];
+    std::shared_ptr<Quota> quota = known.lock();
+    if (!quota) known = quota = std::make_shared<Quota>();
+    return quota;
+  }
+
   const lb::Drivers drivers;
   const Catalog catalog;
   Sink& sink;
@@ -57,6 +70,7 @@ struct Office {
   Mutex mu;
   Random random GUARDED_BY(mu);
   std::uint64_t fenced GUARDED_BY(mu) = 0;
+  std::map<model::LoadBalancerRef, std::weak_ptr<Quota>> quotas GUARDED_BY(mu);
 };
 
 }  // namespace berth::engine

@@ -162,6 +162,7 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
       sealer_.may_seal_again(listener) && claims::has_name_of_its_port(listener, wish->lb);
   if (trust != claims::Trust::ours && !is_former) return fail(not_sealed(listener, trust));
   wish->own = *own;
+  wish->credential = options_.credential_of(listener.meta.ns.view());
   return wish;
 }
 
@@ -221,6 +222,11 @@ Result<> ListenerController::write(const Context& context, const api::Listener& 
 std::vector<engine::StandingWish> ListenerController::wishes_for(
     const model::LoadBalancerRef& lb) const {
   std::vector<engine::StandingWish> out;
+  const auto named = [&](const api::Listener& listener) {
+    engine::Wish wish = name_only(listener, lb, options_.naming);
+    wish.credential = options_.credential_of(listener.meta.ns.view());
+    return wish;
+  };
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
     if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
     Result<engine::Wish> wish = granted_wish(*listener);
@@ -228,12 +234,11 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
     out.push_back({.key = wish_key(listener->meta.key()),
-                   .wish = wish ? std::move(*wish) : name_only(*listener, lb, options_.naming),
+                   .wish = wish ? std::move(*wish) : named(*listener),
                    .applied = applied});
   }
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, claims::kNoBalancer))
-    out.push_back(
-        {.key = wish_key(listener->meta.key()), .wish = name_only(*listener, lb, options_.naming)});
+    out.push_back({.key = wish_key(listener->meta.key()), .wish = named(*listener)});
   return out;
 }
 

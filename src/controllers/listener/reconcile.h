@@ -30,6 +30,11 @@ struct ListenerOptions {
   // whatever address they think of.
   std::function<Result<>(const api::Listener& listener)> check_targets =
       [](const api::Listener&) -> Result<> { return {}; };
+  // With whose credentials providers are called for the Listeners of a namespace. Empty: those of
+  // the process.
+  std::function<model::CredentialId(std::string_view ns)> credential_of = [](std::string_view) {
+    return model::CredentialId();
+  };
 };
 
 class ListenerController final : public engine::Sink {
