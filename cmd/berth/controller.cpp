@@ -9,10 +9,9 @@
 #include "base/log.h"
 #include "cluster.h"
 #include "controllers/listener/plan.h"
-#include "edge/driver.h"
-#include "edge/edge_metrics.h"
 #include "environment.h"
 #include "net/curl_transport.h"
+#include "providers/edge.h"
 
 namespace berth::cmd {
 namespace {
@@ -108,29 +107,26 @@ Result<> run_controller(Flags flags) {
   if (!cluster) return pass(cluster);
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
-  Result<std::unique_ptr<edge::EdgeDriver>> edge =
-      edge::EdgeDriver::start({.addresses = std::move(*addresses),
-                               .connections_per_listener = flags.edge_per_listener,
-                               .connections_per_client = flags.edge_per_client,
-                               .loopback_targets = flags.edge_on_loopback});
+  Result<app::DriverPart> edge =
+      providers::start_edge({.addresses = std::move(*addresses),
+                             .connections_per_listener = flags.edge_per_listener,
+                             .connections_per_client = flags.edge_per_client,
+                             .loopback_targets = flags.edge_on_loopback});
   if (!edge) return pass(edge);
+  app::DriverSet drivers({std::move(*edge)});
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
   flags.config.version = BERTH_VERSION;
-  app::App app(context.tasks, transport, *cluster, flags.config,
-               lb::Drivers{{model::Provider::edge, (*edge)->seams()}}, Random::from_entropy());
-  const edge::EdgeMetrics carried(app.registry(), **edge);
-  app.on_deposed([&edge, &flags](const Context& last) {
-    const std::size_t left = (*edge)->drain(last.within(flags.config.drain));
-    log_info("drained", {{"connections_left", std::to_string(left)}});
-  });
+  app::App app(context.tasks, transport, *cluster, flags.config, drivers.seams(),
+               Random::from_entropy());
+  const app::DriverSet::Attached attached = drivers.attach(app, flags.config.drain);
   return app::serve(
       app, flags.config, context,
       [&](const app::Endpoints& endpoints) {
-        (*edge)->set_own_endpoints(edge::own_endpoints({.api_server = (*cluster)->server,
-                                                        .webhooks = endpoints.webhooks,
-                                                        .ops = endpoints.ops}));
+        drivers.avoid({.api_server = (*cluster)->server,
+                       .webhooks = endpoints.webhooks,
+                       .ops = endpoints.ops});
         log_info("listening", {{"webhooks", endpoints.webhooks},
                                {"ops", endpoints.ops},
                                {"identity", flags.config.identity}});

@@ -9,8 +9,6 @@
 #include "api/load_balancer.h"
 #include "app/serve.h"
 #include "base/log.h"
-#include "edge/driver.h"
-#include "edge/edge_metrics.h"
 #include "kube/client/client.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
@@ -22,6 +20,7 @@
 #include "playground/refused.h"
 #include "playground/revival.h"
 #include "playground/room_watch.h"
+#include "providers/edge.h"
 #include "sim/kube/https_frontend.h"
 #include "sim/workloads/any_object.h"
 #include "sim/workloads/controllers.h"
@@ -170,10 +169,12 @@ class Playground::Impl {
   }
 
   Result<> start_controller() {
-    Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start(
-        {.addresses = own_addresses(), .low_ports = options_.low_ports, .loopback_targets = true});
+    // Whatever a load balancer is called, it is one of ours.
+    Result<app::DriverPart> edge = providers::start_edge(
+        {.addresses = own_addresses(), .low_ports = options_.low_ports, .loopback_targets = true},
+        {});
     if (!edge) return pass(edge);
-    edge_ = std::move(*edge);
+    drivers_ = app::DriverSet({std::move(*edge)});
     config_.identity = "playground";
     config_.version = options_.version;
     config_.cluster_id = "playground";
@@ -193,18 +194,16 @@ class Playground::Impl {
 
   // One life of it. Its servers are found at the same ports in the next.
   Result<> run_controller(const Context& context) {
-    // Whatever a load balancer is called, it is one of ours.
-    app::App app(tasks_, transport_, cluster_, config_, lb::Drivers::always(edge_->seams()),
-                 Random::from_entropy());
-    const edge::EdgeMetrics carried(app.registry(), *edge_);
+    app::App app(tasks_, transport_, cluster_, config_, drivers_.seams(), Random::from_entropy());
+    const app::DriverSet::Attached attached = drivers_.attach(app, std::nullopt);
     const app::Config config = config_;
     config_.webhook_port = 0;  // another one, should somebody have taken it meanwhile
     config_.ops_port = 0;
     return app::serve(app, config, context, [this](const app::Endpoints& endpoints) {
       config_.webhook_port = port_of(endpoints.webhooks);
       config_.ops_port = port_of(endpoints.ops);
-      edge_->set_own_endpoints(edge::own_endpoints(
-          {.api_server = cluster_->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops}));
+      drivers_.avoid(
+          {.api_server = cluster_->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops});
       const MutexLock lock(mu_);
       ops_url_ = endpoints.ops;
     });
@@ -283,7 +282,7 @@ class Playground::Impl {
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
   std::unique_ptr<kube::Client> client_;
-  std::unique_ptr<edge::EdgeDriver> edge_;
+  app::DriverSet drivers_;
   app::Config config_;  // the controller's task has it from its start on
   metrics::Registry registry_;
   std::unique_ptr<workloads::Controllers> workloads_;

@@ -97,21 +97,22 @@ Result<> OutageHouse::start_server() {
 
 Result<> OutageHouse::start_controller() {
   auto edge =
-      edge::EdgeDriver::start({.addresses =
-                                   [](const model::LoadBalancerRef& lb) {
-                                     return Result<std::vector<std::string>>({own_address(lb.id)});
-                                   },
-                               .loopback_targets = true});
+      providers::start_edge({.addresses =
+                                 [](const model::LoadBalancerRef& lb) {
+                                   return Result<std::vector<std::string>>({own_address(lb.id)});
+                                 },
+                             .loopback_targets = true},
+                            {});
   if (!edge) return pass(edge);
-  edge_ = std::move(*edge);
+  drivers_ = app::DriverSet({std::move(*edge)});
   config_.identity = "outage";
   config_.user.user = "admin";
   config_.lease_duration = std::chrono::milliseconds{1500};
   config_.renew_deadline = std::chrono::milliseconds{1000};
   config_.lease_retry_period = std::chrono::milliseconds{100};
-  app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_,
-                                    lb::Drivers::always(edge_->seams()), Random::from_entropy());
-  app_->on_deposed([this](const Context& last) { (void)edge_->drain(last.within(config_.drain)); });
+  app_ = std::make_unique<app::App>(tasks_, transport_, cluster_, config_, drivers_.seams(),
+                                    Random::from_entropy());
+  attached_ = drivers_.attach(*app_, config_.drain);
   main_ = tasks_.spawn("controller", [this](std::stop_token stop) {
     const Result<> ran = app::serve(*app_, config_, {.tasks = tasks_, .stop = stop});
     if (stop.stop_requested()) return;

@@ -9,10 +9,10 @@
 
 #include "app/serve.h"
 #include "base/threads.h"
-#include "edge/driver.h"
 #include "edge/echo_station.h"
 #include "kube/client/client.h"
 #include "net/curl_transport.h"
+#include "providers/edge.h"
 #include "sim/kube/https_frontend.h"
 #include "support/scratch_dir.h"
 
@@ -52,11 +52,12 @@ class OutageHouse {
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
   std::unique_ptr<kube::Client> client_;
-  std::unique_ptr<edge::EdgeDriver> edge_;
+  app::DriverSet drivers_;
   std::unique_ptr<edge::EchoStation> rooms_;
   std::unique_ptr<edge::EchoStation::Place> room_;
   app::Config config_;
   std::unique_ptr<app::App> app_;
+  app::DriverSet::Attached attached_;
   model::Target door_;
   mutable Mutex mu_;
   std::optional<Error> end_ GUARDED_BY(mu_);

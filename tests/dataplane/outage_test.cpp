@@ -77,9 +77,8 @@ class Start : public ::testing::Test {
 TEST_F(Start, WithoutAnApiServerItWaitsAndSaysSo) {
   app::Config config;
   config.identity = "early";
-  app::App app(
-      tasks_, transport_, kube::fixed_config("https://127.0.0.1:1", {}), config,
-      [](const model::LoadBalancerRef&) { return nullptr; }, Random::from_entropy());
+  app::App app(tasks_, transport_, kube::fixed_config("https://127.0.0.1:1", {}), config,
+               lb::Drivers{}, Random::from_entropy());
   std::atomic<bool> ended = false;
   Result<> ran;
   auto main = tasks_.spawn("controller", [&](std::stop_token stop) {

@@ -119,7 +119,14 @@ class UpgradeTest : public ::testing::Test {
     return out;
   }
 
-  PoolHouse house_{1, {}};
+  // A load balancer that lives in the controller's process begins with nothing.
+  static world::WorldOptions forgetful() {
+    world::WorldOptions options;
+    options.provider.limits.keeps_listeners = false;
+    return options;
+  }
+
+  PoolHouse house_{1, forgetful()};
   std::map<std::string, std::string> told_;
 };
 

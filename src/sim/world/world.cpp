@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/driver_set.h"
 #include "sim/lb/model_driver.h"
 
 namespace berth::world {
@@ -43,7 +44,8 @@ class World::Replica {
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
         berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
-        config_of(options.config, name), lb::Drivers::always(driver), world.kernel().fork_random());
+        config_of(options.config, name), app::DriverSet({{.seams = driver}}).seams(),
+        world.kernel().fork_random());
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
