@@ -214,6 +214,20 @@ TEST(BindingPlan, APodIsNotReadyWhenAPortWithAClaimThatCannotBeReadLosesAListene
   EXPECT_THAT(plan.changes, IsEmpty()) << "the claim is held";
 }
 
+TEST(BindingPlan, WhatCanBeReadIsKeptUpBesideAClaimThatCannot) {
+  Room room({entry(30000), entry(30001)});
+  room.make_ready();
+  room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
+  room.is_unreadable = true;
+  ASSERT_TRUE(is_idle(room.look()));
+  room.listeners.at("demo-tcp-30001").spec.target_group.reset();
+  EXPECT_EQ(room.look().pod_note.status, "NotReady") << "it is known to lead nowhere";
+  ASSERT_EQ(room.look().changes.size(), 1u);
+  EXPECT_EQ(room.look().changes.front().listener->meta.name, "demo-tcp-30001");
+  room.listeners.at("demo-tcp-30000").spec.target_group.reset();
+  EXPECT_EQ(room.look().changes.size(), 1u) << "whose the other is, is not for us to judge";
+}
+
 // Somebody wrote another Pod's name into the claim: both were told of the port.
 TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
   Room room;

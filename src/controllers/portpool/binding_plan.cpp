@@ -56,16 +56,20 @@ class Planner {
   }
 
   // Whose the ports are is for the version to judge that can read the claim: everything stays. But
-  // a port that has lost one of its Listeners does not lead to the Pod, whoever has it.
+  // a port that has lost one of its Listeners, or that somebody points elsewhere, does not lead to
+  // the Pod, whoever has it; and what can be read is kept up.
   BindingPlan plan_unreadable() {
     if (!view_.pod || view_.pod->meta.deleting || !has_living_pod()) return {};
-    const auto is_whole = [](const HeldSlot& slot) {
-      return slot.peers.size() == peers_of(*slot.lock).size();
+    for (const HeldSlot& slot : view_.slots)
+      if (!slot.is_changed && slot.claim.state == SlotState::bound && is_own(slot)) keep_up(slot);
+    const auto is_meant = [&](const HeldSlot& slot) {
+      const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
+      return slot.peers.size() == peers_of(*slot.lock).size() &&
+             (!entry || is_pointed_here(slot, *entry));
     };
-    if (!view_.misses_lock && std::ranges::all_of(view_.slots, is_whole) &&
-        std::ranges::all_of(view_.lost, is_whole))
-      return {};
-    withdraw_ready();
+    const bool leads_here = !view_.misses_lock && std::ranges::all_of(view_.slots, is_meant) &&
+                            std::ranges::all_of(view_.lost, is_meant);
+    if (!leads_here) withdraw_ready();
     return std::move(plan_);
   }
 
@@ -87,7 +91,9 @@ class Planner {
     const kube::Pod& pod = *view_.pod;
     if (slot.claim.state != SlotState::claimed) return slot.claim.pod_uid == pod.meta.uid;
     const std::string_view token = kube::get(pod.meta.labels, ledger::kTokenLabel);
-    if (token == slot.claim.token) return true;
+    // Somebody may have written another Pod's token on it.
+    const bool is_anothers = !slot.claim.pod_name.empty() && slot.claim.pod_name != pod.meta.name;
+    if (token == slot.claim.token) return !is_anothers;
     // A name that comes back: the cache may still have the former Pod.
     if (slot.claim.pod_name != pod.meta.name || slot.claim.pod_uid == pod.meta.uid) return false;
     if (!view_.server_uid) plan_.ask_server = true;
@@ -185,6 +191,14 @@ class Planner {
     };
     const bool all = slot.peers.size() == peers_of(*slot.lock).size();
     return all && leads(slot.lock) && std::ranges::all_of(slot.peers, leads);
+  }
+
+  // By what is wanted of its Listeners, whether it is done or not.
+  bool is_pointed_here(const HeldSlot& slot, const api::PortBindingItem& entry) const {
+    const auto points = [&](const claims::ListenerPtr& one) {
+      return names(one->spec, *view_.pod, entry);
+    };
+    return points(slot.lock) && std::ranges::all_of(slot.peers, points);
   }
 
   // People may change it on a living Pod, and nobody checks what they write there.

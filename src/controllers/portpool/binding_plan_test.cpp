@@ -289,6 +289,19 @@ TEST(BindingPlan, ABindingThatSomebodyDeletesComesBack) {
   EXPECT_THAT(reasons(room.step().binding_events), ElementsAre("Ready"));
 }
 
+// Somebody wrote the token of another Pod on this one, whose name is not in the claim.
+TEST(BindingPlan, ATokenOfAnotherPodIsNoKeyToItsPort) {
+  Room room;
+  ledger::Claim claim = room.claim();
+  ASSERT_EQ(claim.state, SlotState::claimed);
+  claim.pod_name = "room-7";
+  room.set_claim(claim);
+  EXPECT_THAT(room.look().changes, IsEmpty());
+  claim.pod_name = "room-0";
+  room.set_claim(claim);
+  EXPECT_EQ(room.look().changes.size(), 1u);
+}
+
 TEST(BindingPlan, APodThatTerminatesGetsNoNewConnections) {
   Room room;
   room.make_ready();

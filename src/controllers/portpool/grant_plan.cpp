@@ -52,7 +52,7 @@ std::string same_address(const WantedGrant& wanted,
       since = grant.since;
   for (const auto& other : balancers) {
     if (other == *own || other->spec.provider != (*own)->spec.provider ||
-        other->spec.load_balancer_id != wanted.lb.id || !share_address(**own, *other))
+        other->spec.load_balancer_id != model::id_text(wanted.lb) || !share_address(**own, *other))
       continue;
     const api::Grant* const grant = earlier_grant(*other, wanted.grant, since);
     if (!grant) continue;

@@ -411,4 +411,11 @@ std::vector<Result<>> ModelDriver::remove(const Context& context,
   return out;
 }
 
+std::vector<berth::lb::TargetHealth> ModelDriver::health_of(const Place& place,
+                                                            const RuleRef& rule) const {
+  std::vector<berth::lb::TargetHealth> out = provider_.health(place.lb);
+  std::erase_if(out, [&](const berth::lb::TargetHealth& one) { return one.rule != rule; });
+  return out;
+}
+
 }  // namespace berth::sim::lb

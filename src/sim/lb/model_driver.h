@@ -7,6 +7,7 @@
 
 #include "lb/budget.h"
 #include "lb/driver.h"
+#include "lb/health_followers.h"
 #include "sim/kernel/kernel.h"
 #include "sim/lb/model_provider.h"
 
@@ -63,6 +64,16 @@ class ModelDriver final : public berth::lb::Listeners,
   std::vector<berth::lb::TargetHealth> last(const model::LoadBalancerRef& lb) const override {
     return provider_.health(lb);
   }
+  std::unique_ptr<berth::lb::Following> follow(const berth::lb::Place& place,
+                                               const berth::lb::RuleRef& rule,
+                                               OnHealth on_health) override {
+    return followers_.follow(place, rule, std::move(on_health));
+  }
+  // For tests: a health check finds this.
+  void set_health(const model::LoadBalancerRef& lb, const berth::lb::TargetHealth& health) {
+    provider_.set_health(lb, health);
+    followers_.look(lb, health.rule);
+  }
   std::vector<Result<model::LoadBalancerRef>> make(
       const Context& context, const model::CredentialId& credential,
       std::span<const berth::lb::NewLoadBalancer> wanted) override;
@@ -118,8 +129,15 @@ class ModelDriver final : public berth::lb::Listeners,
   Results remove_groups(const Context& context, const berth::lb::Place& place,
                         const std::vector<std::vector<model::ListenerId>>& ids);
 
+  std::vector<berth::lb::TargetHealth> health_of(const berth::lb::Place& place,
+                                                 const berth::lb::RuleRef& rule) const;
+
   ModelProvider& provider_;
   Process* process_ = nullptr;
+  berth::lb::HealthFollowers followers_{
+      [this](const berth::lb::Place& place, const berth::lb::RuleRef& rule) {
+        return health_of(place, rule);
+      }};
   mutable berth::lb::Budgets budgets_;
 };
 
