@@ -18,11 +18,8 @@ class HalfMadeTest : public EngineTest {
   HalfMadeTest() : EngineTest({.groups = true}) {}
 
   model::ListenerId leave(model::Port port, const std::string& name = {}) {
-    return provider_.add_half_made(
-        kLb, model::plain_listener(model::Protocol::tcp, {port, port},
-                                   name.empty() ? fmt::format("{}{}", kPrefix, port) : name));
+    return provider_.add_half_made(kLb, left_at(port, name));
   }
-  bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
 };
 
 TEST_F(HalfMadeTest, IsFinishedForItsWish) {

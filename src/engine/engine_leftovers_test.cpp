@@ -16,11 +16,8 @@ using testing::SizeIs;
 class LeftoversTest : public EngineTest {
  protected:
   model::ListenerId leave(model::Port port, const std::string& name = {}) {
-    return provider_.add_listener(
-        kLb, model::plain_listener(model::Protocol::tcp, {port, port},
-                                   name.empty() ? fmt::format("{}{}", kPrefix, port) : name));
+    return provider_.add_listener(kLb, left_at(port, name));
   }
-  bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
 };
 
 TEST_F(LeftoversTest, AreRemovedAfterTheirGraceAndCounted) {

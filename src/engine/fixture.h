@@ -46,6 +46,14 @@ class EngineTest : public testing::Test {
     const auto listener = provider_.find(kLb, model::Transport::tcp, port);
     return listener ? model::targets_of(listener->spec) : std::vector<model::WeightedTarget>{};
   }
+  bool is_there(model::Port port) {
+    return provider_.find(kLb, model::Transport::tcp, port).has_value();
+  }
+  // What somebody left there, of ours unless it has another name.
+  static model::ListenerSpec left_at(model::Port port, const std::string& name) {
+    return model::plain_listener(model::Protocol::tcp, {port, port},
+                                 name.empty() ? fmt::format("{}{}", kPrefix, port) : name);
+  }
   void script_error(sim::lb::Call call, Code code) {
     provider_.script(call, {sim::lb::Scripted::Kind::error, error_of(code, "scripted"), {}});
   }
