@@ -461,6 +461,7 @@ App::App(Tasks& tasks, net::Transport& transport,
   parts_->keys.on_change([this](const kube::KeyRings& rings) {
     parts_->paths.use(rings.paths);
     parts_->installer.refresh();
+    parts_->slots.refresh();
     // Their Listeners may want another seal.
     parts_->pool_controller.look_at_all();
   });

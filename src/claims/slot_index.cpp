@@ -105,6 +105,21 @@ void SlotIndex::on_listener(const kube::Change<api::Listener>& change) {
   if (room && on_room_) on_room_(key);
 }
 
+void SlotIndex::refresh() {
+  std::vector<kube::ObjectKey> roomier;
+  {
+    const MutexLock lock(mu_);
+    for (const auto& [key, pool] : pools_) {
+      const std::uint32_t before = free_slots(*pool);
+      for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, key.to_string()))
+        note(*pool, *listener, true);
+      if (free_slots(*pool) > before) roomier.push_back(key);
+    }
+  }
+  if (!on_room_) return;
+  for (const kube::ObjectKey& key : roomier) on_room_(key);
+}
+
 void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) const {
   const auto transport = transport_of(listener);
   const auto ref = load_balancer_of(listener, {});

@@ -58,6 +58,8 @@ class SlotIndex {
   // The same with all slots of the pool, before it is said that none is left: a reservation is no
   // claim, and changes of the caches may still be on their way here.
   void settle_all(const kube::ObjectKey& pool);
+  // Which Listeners we made may be judged in another way by now.
+  void refresh();
   // Every item of the pool, by protocol. Empty: the pool is not known.
   std::vector<ItemUsage> usage_of(const kube::ObjectKey& pool) const;
   std::vector<ItemUsage> usage() const;

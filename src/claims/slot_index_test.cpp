@@ -85,13 +85,16 @@ class Replica {
   ledger::SlotUsage usage(std::size_t nth = 0) const { return index_.usage_of(kRooms)[nth].usage; }
   const SlotIndex& index() const { return index_; }
 
+  void refresh() { index_.refresh(); }
+
+  bool has_keys = true;
   std::vector<std::string> room_in;  // names of pools, as they were heard
 
  private:
   ListenerStore listeners_;
   PoolStore pools_;
-  SlotIndex index_{listeners_, pools_, [](const api::Listener& listener) {
-                     return testing::sealer().judge(listener) == Trust::ours;
+  SlotIndex index_{listeners_, pools_, [this](const api::Listener& listener) {
+                     return has_keys && testing::sealer().judge(listener) == Trust::ours;
                    }};
   kube::ResourceVersion version_ = 0;
 };
@@ -268,6 +271,23 @@ TEST(SlotIndex, WhatANameMeansOnlySealedListenersSay) {
   ASSERT_TRUE(replica.choose(kTcp));
   EXPECT_EQ(replica.choose(kTcp)->locks,
             (std::vector<kube::ObjectKey>{{"games", "demo-tcp-30000"}}));
+}
+
+// Another replica made new keys and sealed all anew; this one hears of the keys later.
+TEST(SlotIndex, ListenersOfANameAreJudgedAgainWhenKeysCome) {
+  Replica replica;
+  replica.has_keys = false;
+  api::PortPoolItem item = tcp_item("item1", 30000, 30001);
+  item.load_balancer_ids = {"my-clb"};
+  replica.put(pool_with({item}));
+  api::Listener ours = lock_at({});
+  testing::put(ours.meta.annotations, kFoundByAnnotation, "my-clb");
+  replica.put(testing::sealed(std::move(ours)));
+  EXPECT_FALSE(replica.choose(kTcp));
+  replica.has_keys = true;
+  replica.refresh();
+  EXPECT_TRUE(replica.choose(kTcp));
+  EXPECT_EQ(replica.room_in, std::vector<std::string>{"rooms"}) << "who was refused is told";
 }
 
 TEST(SlotIndex, AnItemThatGrowsKeepsWhatIsTaken) {

@@ -32,6 +32,7 @@ void Desk::accept(Mail mail) {
   for (auto& [key, wish] : mail.wishes) {
     if (wish) {
       accept(key, std::move(*wish));
+      if (mail.shared) distrust(key, mail.moved.contains(key));
     } else {
       open_.erase(key);
       next_.settled.push_back(key);
@@ -44,6 +45,19 @@ void Desk::accept(Mail mail) {
     stale_ = true;
   }
   attend_ = (attend_ || mail.attend) && !begun_;
+}
+
+// Somebody with other credentials may have changed it since we looked; or is about to, if he had
+// the wish until now.
+void Desk::distrust(const WishKey& key, bool moved) {
+  OpenWish* const wish = open_.find(key);
+  if (!wish) return;
+  wish->made_here = false;
+  doubt(*wish);
+  if (!moved) return;
+  settle_for(office_.options.settle);
+  doubt_until_settled(wish->wish);
+  in_doubt_[key] = std::nullopt;
 }
 
 // It was told to one for all. Those with other credentials look themselves; where nobody wishes

@@ -41,6 +41,7 @@ class Desk {
   // desk.cpp: what happens in a step.
   void accept(Mail mail);
   void accept(const WishKey& key, Wish wish);
+  void distrust(const WishKey& key, bool moved);
   void share(Mail& mail);
   bool is_known_with(const OpenWish& older, const Wish& wish) const;
   Instant serve(const Context& context);
@@ -152,6 +153,7 @@ class Desk {
   bool retire_ = false;
   // Of a load balancer that keeps its listeners, since it was begun and until it is listed.
   bool small_ = false;
+  bool seen_ = false;            // the load balancer, with these credentials
   std::size_t first_asked_ = 0;  // wishes
   bool asked_last_ = false;      // the step before this one did nothing else
   Instant listed_at_ = Instant::min();

@@ -60,6 +60,7 @@ void Desk::run_audit() {
       continue;
     }
     if (drifted++ == 0) first = standing[i].key;
+    next_.opened.push_back(standing[i].key);
     open_.put({.key = std::move(standing[i].key),
                .wish = std::move(standing[i].wish),
                .repair = true,
@@ -79,6 +80,7 @@ void Desk::all_are_astray() {
     const bool leads = is_mine(standing) && standing.applied && standing.wish.spec &&
                        model::leads_somewhere(*standing.wish.spec);
     if (!leads || open_.contains(standing.key)) continue;
+    next_.opened.push_back(standing.key);
     open_.put({.key = std::move(standing.key),
                .wish = std::move(standing.wish),
                .repair = true,

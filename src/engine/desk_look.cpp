@@ -16,6 +16,13 @@ void see(OpenWish& wish) {
   wish.judged = false;
 }
 
+// Clouds say of what is another account's that it does not exist. A namespace that changes its
+// credentials must not get rid of what it has that way.
+Error not_shown(const Error& error) {
+  return Error(error_of(Code::forbidden, "{}", error.message))
+      .with_hint("it may belong to another account than the credentials of this namespace");
+}
+
 }  // namespace
 
 lb::Question question_about(const Wish& wish) {
@@ -38,6 +45,8 @@ void Desk::begin() {
   }
   const Standing standing = office_.catalog(lb_);
   small_ = standing.wishes.size() <= office_.options.small;
+  stale_ = small_;  // one list, and nothing has to be believed
+  seen_ = false;
   first_asked_ = 0;
   if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
   believe(standing);
@@ -67,6 +76,8 @@ void Desk::believe(const Standing& standing) {
 Instant Desk::list(const Context& context) {
   const Instant at = driver_->free_at(place_, Action::list_listeners, 1, now());
   if (at > now()) return at;
+  // Before the call: what lands while it is under way is not in its answer.
+  const bool is_settled = !settling();
   auto listed = list_listeners(context, {*driver_, place_, office_});
   if (!listed) {
     if (context.stop.stop_requested()) return kNever;
@@ -77,8 +88,9 @@ Instant Desk::list(const Context& context) {
   for (OpenWish* wish : open_.all()) see(*wish);
   while (!believed_.empty()) note_surprise(model::ListenerId(believed_.begin()->first));
   listed_at_ = now();
+  seen_ = true;
   if (std::exchange(check_, false)) audit_ = true;
-  if (!settling()) end_doubts();
+  if (is_settled) end_doubts();
   if (!listed_) {
     // The first touch: a dead leader's call may still land.
     if (!keeps_listeners()) {
@@ -114,11 +126,14 @@ void Desk::doubt(OpenWish& wish) {
 }
 
 std::optional<Instant> Desk::ask(const Context& context) {
-  const std::vector<OpenWish*> about = unseen();
+  std::vector<OpenWish*> about = unseen();
   if (!check_ && (about.empty() || asked_last_)) {
     asked_last_ = false;  // what was seen is worked on before others are asked for
     return std::nullopt;
   }
+  // What waits for a look goes along, so that others who are asked for do not put it off.
+  for (OpenWish* wish : open_.all())
+    if (wish->looked && wish->read_back) about.push_back(wish);
   std::vector<lb::Question> questions;
   if (check_) questions = doubtful_;
   for (const OpenWish* wish : about) questions.push_back(question_about(wish->wish));
@@ -138,8 +153,8 @@ std::optional<Instant> Desk::ask(const Context& context) {
     answered(questions, std::move(*answers), about);
     compare_ = compare_ || check_;
   }
-  check_ = false;
-  if (!settling()) end_doubts();
+  // It is asked for when the time is over, not before.
+  if (std::exchange(check_, false)) end_doubts();
   asked_last_ = true;
   return now();
 }
@@ -156,6 +171,7 @@ void Desk::answered(std::span<const lb::Question> questions,
                     std::vector<lb::ObservedListener> answers,
                     const std::vector<OpenWish*>& about) {
   known_.update(questions, std::move(answers));
+  seen_ = true;
   for (OpenWish* wish : about) {
     if (!wish->touched && wish->attempts == 0) ++first_asked_;
     note_surprise(wish->wish.known_id);
@@ -167,7 +183,10 @@ void Desk::answered(std::span<const lb::Question> questions,
 }
 
 void Desk::look_failed(const Error& error) {
-  if (error.code == Code::not_found) return load_balancer_gone(error);
+  if (error.code == Code::not_found) {
+    if (place_.credential.empty() || seen_) return load_balancer_gone(error);
+    return look_failed(not_shown(error));
+  }
   const Treatment treatment = treatment_of(error.code);
   ++attempts_;
   not_before_ = now() + office_.delay(treatment, attempts_, error);

@@ -21,6 +21,7 @@ struct Seen {
   std::map<CredentialId, int> calls{};
   std::map<CredentialId, std::vector<std::string>> made{};  // names
   std::set<CredentialId> forbidden{};
+  std::set<CredentialId> blind{};  // are told that the load balancer does not exist
   // Of all addresses of a gateway together; 0: none.
   std::size_t quota = 0;
   std::size_t listeners = 0;
@@ -35,12 +36,14 @@ class WatchedListeners final : public lb::ForwardingListeners {
   Result<std::vector<lb::ObservedListener>> list(const Context& context,
                                                  const Place& place) override {
     if (is_forbidden(place)) return fail(error());
+    if (seen_.blind.contains(place.credential)) return fail(Code::not_found, "no such thing");
     return inner_.list(context, place);
   }
   Result<std::vector<lb::ObservedListener>> look_up(
       const Context& context, const Place& place,
       std::span<const lb::Question> questions) override {
     if (is_forbidden(place)) return fail(error());
+    if (seen_.blind.contains(place.credential)) return fail(Code::not_found, "no such thing");
     return inner_.look_up(context, place, questions);
   }
   std::vector<Result<model::ListenerId>> create(
@@ -141,6 +144,33 @@ TEST_F(PlacesTest, AWishThatGetsOtherCredentialsMoves) {
   const int calls = seen_.calls[bad_];
   pass(5min);
   EXPECT_EQ(seen_.calls[bad_], calls);
+}
+
+// What one of them knew is not what the other one made of it since.
+TEST_F(PlacesTest, AWishThatComesBackIsLookedAtAgain) {
+  start_settled();
+  want("a/0", with(good_, wish_for(30009)));
+  want("a/1", with(good_, wish_for(30000, {target(1)})));
+  run_until_applied();
+  want("a/1", with(bad_, wish_for(30000, {target(2)})));
+  run_until_applied();
+  want("a/1", with(good_, wish_for(30000, {target(1)})));
+  run_until_applied();
+  EXPECT_THAT(targets_at(30000), testing::ElementsAre(target(1)));
+}
+
+// Clouds do not say whether what belongs to another account exists.
+TEST_F(PlacesTest, ALoadBalancerThatIsNotShownIsNotGone) {
+  provider_.add_listener(kLb, *wish_for(30000, {target(1)}).spec);
+  seen_.blind = {bad_};
+  start_settled();
+  want("a/1", with(bad_, removal_of(wish_for(30000))));
+  pass(5min);
+  EXPECT_FALSE(is_applied("a/1"));
+  EXPECT_TRUE(provider_.find(kLb, Transport::tcp, 30000));
+  seen_.blind.clear();
+  run_until_applied();
+  EXPECT_FALSE(provider_.find(kLb, Transport::tcp, 30000));
 }
 
 TEST_F(PlacesTest, EachComparesItsOwnAndLeavesTheOthersAlone) {

@@ -19,7 +19,9 @@ using testing::SizeIs;
 // Counts what it is asked.
 struct Asked {
   int lists = 0;
-  std::vector<std::size_t> questions{};  // of each look
+  std::vector<std::size_t> questions{};   // of each look
+  std::map<std::string, Instant> last{};  // by name: when it was asked for
+  Duration answers_after{};
 };
 class CountingListeners final : public lb::ForwardingListeners {
  public:
@@ -34,7 +36,10 @@ class CountingListeners final : public lb::ForwardingListeners {
       const Context& context, const lb::Place& place,
       std::span<const lb::Question> questions) override {
     asked_.questions.push_back(questions.size());
-    return inner_.look_up(context, place, questions);
+    for (const lb::Question& one : questions) asked_.last[one.name] = context.tasks.now();
+    auto answers = inner_.look_up(context, place, questions);
+    (void)sleep_for(context.tasks, asked_.answers_after, context.stop);
+    return answers;
   }
 
  private:
@@ -61,7 +66,6 @@ class TakeoverTest : public EngineTest {
   void remove_at(model::Port port) {
     provider_.remove_listener(kLb, provider_.find(kLb, Transport::tcp, port)->id);
   }
-  bool is_there(model::Port port) { return provider_.find(kLb, Transport::tcp, port).has_value(); }
 
   const Instant begin_ = kernel_.now();
   Asked asked_;
@@ -106,15 +110,30 @@ TEST_F(TakeoverTest, DriftIsFoundWithinThePeriod) {
               testing::HasSubstr("berth_lb_drift_total{lb=\"ap-nanjing:lb-1\"} 1"));
 }
 
-TEST_F(TakeoverTest, ASmallLoadBalancerIsListedWhenItIsTouched) {
+TEST_F(TakeoverTest, ASmallLoadBalancerIsListedAtOnce) {
   left_applied(30000, 10);
+  remove_at(30005);
   start();
   running_->engine().attend(kLb);
-  pass(100ms);
-  EXPECT_EQ(provider_.calls(), 0u);
-  want(key_of(30000), wish_for(30000, {target(2)}));
-  run_until_applied();
+  ASSERT_TRUE(kernel_.run_until([&] { return is_there(30005); }));
+  EXPECT_LE(kernel_.now(), begin_ + 10s) << "nothing has to be believed of it";
   EXPECT_EQ(asked_.lists, 1);
+}
+
+// A question that is under way when the time of doubt ends was asked before it did.
+TEST_F(TakeoverTest, DoubtsOutliveAnAnswerThatComesAfterTheirTime) {
+  left_applied(30000, 100);
+  cluster_.objects[key_of(30000)].applied = false;  // its leader died in the middle of it
+  start({.settle = 30s});
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  pass(29s);
+  asked_.answers_after = 2s;
+  want(key_of(40000), wish_for(40000));
+  pass(2500ms);
+  asked_.answers_after = {};
+  pass(5s);
+  EXPECT_LT(asked_.last[fmt::format("{}40000", kPrefix)], begin_ + 30s) << "it was under way";
+  EXPECT_GE(asked_.last[fmt::format("{}30000", kPrefix)], begin_ + 30s);
 }
 
 TEST_F(TakeoverTest, WhoAsksForManyListsThemAll) {

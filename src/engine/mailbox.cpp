@@ -103,6 +103,7 @@ void Mailboxes::want(WishKey key, Wish wish) {
     owner->mail.wishes[key] = std::nullopt;  // the wish moved to another place
     schedule(*owner, tasks_.now());
   }
+  if (owner && owner != &box && owner->place.lb == box.place.lb) box.mail.moved.insert(key);
   owner = &box;
   box.mail.wishes.insert_or_assign(std::move(key), std::move(wish));
   schedule(box, tasks_.now());
@@ -197,7 +198,11 @@ void Mailboxes::arrived() {
 
 Mail Mailboxes::read(Box& box) {
   const MutexLock lock(mu_);
-  return std::exchange(box.mail, {});
+  Mail mail = std::exchange(box.mail, {});
+  mail.shared = std::ranges::any_of(box.family->boxes, [&](const Box* other) {
+    return other != &box && other->place.lb == box.place.lb;
+  });
+  return mail;
 }
 
 void Mailboxes::give_back(Box& box, const Next& next) {
@@ -206,6 +211,11 @@ void Mailboxes::give_back(Box& box, const Next& next) {
     const auto it = box_of_key_.find(key);
     const bool still_here = it != box_of_key_.end() && it->second == &box;
     if (still_here && !box.mail.wishes.contains(key)) box_of_key_.erase(it);
+  }
+  for (const WishKey& key : next.opened) {
+    // So that whoever forgets it, or wants it elsewhere, is heard here.
+    const auto [it, is_new] = box_of_key_.try_emplace(key, &box);
+    if (!is_new && it->second != &box) box.mail.wishes.try_emplace(key, std::nullopt);
   }
   end_turn(box);
   pass_on(box, next);

@@ -27,8 +27,11 @@ class Desk;
 struct Mail {
   std::map<WishKey, std::optional<Wish>> wishes{};  // nothing: forget the key
   bool audit = false;
+  // Wishes that another place of the load balancer had open until now: a call of it may still land.
+  std::set<WishKey> moved{};
   bool attend = false;
-  bool room = false;  // another place of the same quota has less than before
+  bool shared = false;  // there are other places of this load balancer
+  bool room = false;    // another place of the same quota has less than before
 
   bool empty() const { return wishes.empty() && !audit && !attend && !room; }
 };
@@ -81,6 +84,7 @@ class Mailboxes {
     Instant due = kNever;            // earlier if mail comes
     bool retire = false;             // nothing to remember: drop the box unless mail came
     std::vector<WishKey> settled{};  // keys that have no wish open any more
+    std::vector<WishKey> opened{};   // repairs that nobody asked for
     bool room = false;               // others of the same quota may try again
     // Places of the same load balancer that shall hear what this one was told.
     std::vector<lb::Place> also{};

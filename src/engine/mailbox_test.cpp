@@ -53,6 +53,30 @@ TEST_F(MailboxTest, TheNewestWishOfAKeyCounts) {
   EXPECT_EQ(mail.wishes.at(WishKey("a"))->spec->rules.front().targets.size(), 1u);
 }
 
+// Nobody asked for it, so nobody else knows where it is.
+TEST_F(MailboxTest, ARepairIsForgottenToo) {
+  boxes_.audit(kLb);
+  Box* box = take();
+  ASSERT_TRUE(box);
+  (void)boxes_.read(*box);
+  boxes_.give_back(*box, {.opened = {WishKey("a"), WishKey("b")}});
+  boxes_.forget(WishKey("a"));
+  ASSERT_EQ(take(), box);
+  const Mail mail = boxes_.read(*box);
+  ASSERT_EQ(mail.wishes.size(), 1u);
+  EXPECT_FALSE(mail.wishes.at(WishKey("a")));
+  // The other one is wanted elsewhere before it is told that a repair was begun.
+  Wish elsewhere = wish_for(1);
+  elsewhere.credential = model::CredentialId("team-a");
+  boxes_.want(WishKey("c"), elsewhere);
+  boxes_.give_back(*box, {.opened = {WishKey("c")}});
+  const Box* const first = take();
+  ASSERT_TRUE(first);
+  Box* const second = take();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(first == box || second == box);
+}
+
 TEST_F(MailboxTest, AWishThatMovesIsForgottenWhereItWas) {
   boxes_.want(WishKey("a"), wish_for(1));
   Box* first = take();

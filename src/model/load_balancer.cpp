@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "model/reference_text.h"
+
 namespace berth::model {
 namespace {
 
@@ -77,17 +79,6 @@ std::optional<Result<LoadBalancerRef>> parse_whole(std::string_view text) {
   return LoadBalancerRef{Provider::edge, "", std::string(text.substr(kEdge.size()))};
 }
 
-// "ap-nanjing" and "lb-1" of "ap-nanjing:lb-1"; no region in "lb-1".
-struct RegionAndId {
-  std::string_view region{};
-  std::string_view id{};
-};
-RegionAndId split(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return {.id = text};
-  return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
 // "nat-1" and "1.2.3.4" of "nat-1@1.2.3.4".
 struct IdAndAddress {
   std::string_view id{};
@@ -139,7 +130,7 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
   if (text.find_first_of(" \t\r\n,;") != std::string_view::npos)
     return bad_reference(text, "has blanks or separators in it");
   if (auto whole = parse_whole(text)) return *whole;
-  const auto [region, id] = split(text);
+  const auto [region, id] = split_region(text);
   if (id.empty() || id.find(':') != std::string_view::npos || text.front() == ':')
     return bad_reference(text, "is not region:id");
   if (std::ranges::find(kNoRegions, region) != kNoRegions.end())
@@ -157,7 +148,7 @@ Result<LoadBalancerRef> parse_load_balancer(std::string_view text,
 
 bool may_mean(std::string_view text, const LoadBalancerRef& ref) {
   if (const auto whole = parse_whole(text)) return *whole && **whole == ref;
-  const auto [region, id] = split(text);
+  const auto [region, id] = split_region(text);
   return id == id_text(ref) && (region.empty() || region == ref.region);
 }
 

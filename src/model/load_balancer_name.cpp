@@ -2,23 +2,14 @@
 
 #include <algorithm>
 
+#include "model/reference_text.h"
+
 namespace berth::model {
 namespace {
 
-// The region in "ap-nanjing:my-clb", and the name. A name has no colon.
-struct RegionAndName {
-  std::string_view region{};
-  std::string_view name{};
-};
-RegionAndName split(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) return {.name = text};
-  return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
 bool is_named(std::string_view text, const Standing& standing) {
   if (standing.found_by.empty()) return false;
-  const auto [region, name] = split(text);
+  const auto [region, name] = split_region(text);
   return name == standing.found_by && (region.empty() || region == standing.lb.region);
 }
 
@@ -63,7 +54,7 @@ bool may_mean(std::string_view text, const Standing& standing) {
 }
 
 std::string name_in(std::string_view text, const LoadBalancerRef& lb) {
-  return may_mean(text, lb) ? std::string() : std::string(split(text).name);
+  return may_mean(text, lb) ? std::string() : std::string(split_region(text).id);
 }
 
 std::string text_of_id(std::string_view text, const LoadBalancerRef& lb) {

@@ -12,7 +12,10 @@ using model::LoadBalancerRef;
 // Long enough to grant what was asked for, too short for a name to have moved unseen for long.
 constexpr Duration kGood = std::chrono::seconds{60};
 // What is not so now may be so soon: somebody makes the load balancer, or renames the second one.
+// What is not so for long is asked for less and less: calls are counted, and anybody may write
+// names.
 constexpr Duration kBad = std::chrono::seconds{5};
+constexpr Duration kBadForLong = std::chrono::minutes{5};
 // A provider that takes longer is not there.
 constexpr Duration kAnswersWithin = std::chrono::seconds{20};
 // Names that are remembered; pools have few each. The one that nobody asked for longest goes.
@@ -40,6 +43,12 @@ Failure several(const LoadBalancerRef& named, const std::vector<LoadBalancerRef>
   return fail(error_of(Code::conflict, "{} load balancers{} have the name '{}': {}", found.size(),
                        where(named), named.id, ids)
                   .with_hint("write the id"));
+}
+
+Duration good_for(int failures) {
+  Duration out = failures == 0 ? kGood : kBad;
+  for (int i = 1; i < failures && out < kBadForLong; ++i) out *= 2;
+  return std::min(out, kBadForLong);
 }
 
 Failure not_asked_yet(const LoadBalancerRef& named) {
@@ -104,7 +113,8 @@ void NameBook::look_up(const Context& context, const LoadBalancerRef& named) {
     const MutexLock lock(mu_);
     const auto it = entries_.find(named);
     if (it == entries_.end()) return;  // nobody asks any more
-    it->second.good_until = saturating_add(tasks_.now(), answer ? kGood : kBad);
+    it->second.failures = answer ? 0 : it->second.failures + 1;
+    it->second.good_until = saturating_add(tasks_.now(), good_for(it->second.failures));
     it->second.answer = std::move(answer);
     it->second.wanted = false;
   }
@@ -123,9 +133,14 @@ Result<LoadBalancerRef> NameBook::search(const Context& context,
   if (!found)
     return fail(std::move(found.error()).about(fmt::format("load balancer name '{}'", named.id)));
   std::vector<LoadBalancerRef> exact;  // some providers answer with all that begin so
-  for (lb::FoundLoadBalancer& one : *found)
-    if (one.info.name == named.id && one.ref.provider == named.provider)
-      exact.push_back(std::move(one.ref));
+  for (lb::FoundLoadBalancer& one : *found) {
+    const bool fits = one.info.name == named.id && one.ref.provider == named.provider &&
+                      one.ref.account == named.account &&
+                      (named.region.empty() || one.ref.region == named.region);
+    if (!fits) continue;
+    one.ref.address = named.address;  // of a gateway, which has a name as a whole
+    exact.push_back(std::move(one.ref));
+  }
   if (exact.empty()) return no_such(named);
   if (exact.size() > 1) return several(named, exact);
   return std::move(exact.front());

@@ -35,6 +35,7 @@ class NameBook {
     Result<model::LoadBalancerRef> answer;
     Instant good_until = Instant::min();
     Instant last_asked{};
+    int failures = 0;     // in a row
     bool wanted = false;  // to be looked up, or being so
   };
 

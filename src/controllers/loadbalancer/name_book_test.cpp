@@ -60,6 +60,34 @@ TEST_F(NameBookTest, WhatWasWrongIsSaidUntilItIsKnownBetter) {
   EXPECT_EQ(book_.ask(lb("rooms")), lb("lb-1"));
 }
 
+TEST_F(NameBookTest, ANameOfAGatewayKeepsItsAddress) {
+  directory_.names = {{lb("nat-1"), "exit"}};
+  model::LoadBalancerRef named = lb("exit");
+  named.address = "1.2.3.4";
+  (void)book_.ask(named);
+  ASSERT_TRUE(kernel_.run_until([&] { return answered_ == 1; }));
+  const auto found = book_.ask(named);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->id, "nat-1");
+  EXPECT_EQ(found->address, "1.2.3.4");
+}
+
+TEST_F(NameBookTest, WhatIsOfAnotherRegionIsNotMeant) {
+  model::LoadBalancerRef elsewhere = lb("lb-1");
+  elsewhere.region = "ap-y";
+  directory_.names = {{elsewhere, "rooms"}};
+  EXPECT_EQ(answer("rooms").error().code, Code::not_found);
+}
+
+// Whoever goes on asking for what is not there costs less and less.
+TEST_F(NameBookTest, ANameThatNobodyHasIsLookedUpLessAndLess) {
+  for (int i = 0; i < 360; ++i) {
+    (void)book_.ask(lb("nobody"));
+    pass(10s);
+  }
+  EXPECT_LE(directory_.searches, 25) << "in an hour";
+}
+
 TEST_F(NameBookTest, AProviderThatDoesNotAnswerIsNamed) {
   directory_.away = true;
   const auto away = answer("rooms");

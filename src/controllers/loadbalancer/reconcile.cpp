@@ -77,17 +77,18 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
     if (Result<> removed = remove_unused(context, *object); !removed) return pass(removed);
     return Requeue{};
   }
-  const auto answer = describer_.take(*ref);
-  if (!answer) return Requeue{};  // it brings us back
-  if (Result<> written = write_status(context, *object, *answer, listeners); !written)
-    return pass(written);
-  if (!*answer) return Requeue{.after = kTryAgain};
   bool first = false;
   {
     const MutexLock lock(mu_);
     first = audited_.insert(key.name).second;
   }
+  // Whatever its description says: somebody may have credentials for it that we have not.
   if (first) engine_.attend(*ref);
+  const auto answer = describer_.take(*ref);
+  if (!answer) return Requeue{};  // it brings us back
+  if (Result<> written = write_status(context, *object, *answer, listeners); !written)
+    return pass(written);
+  if (!*answer) return Requeue{.after = kTryAgain};
   return Requeue{.after = until_next_look(context.tasks.now())};
 }
 
