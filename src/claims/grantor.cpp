@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <iterator>
 #include <map>
+#include <optional>
 
 #include "api/decode.h"
 #include "api/walkers.h"
@@ -32,6 +34,21 @@ std::vector<ledger::Grant> first_grants(const std::vector<ledger::Holding>& held
   std::vector<ledger::Grant> rebuilt = ledger::rebuilt(held, wanted.since);
   Result<std::vector<ledger::Grant>> grants = ledger::with_grant(rebuilt, wanted, held);
   return grants ? std::move(*grants) : std::move(rebuilt);  // the next try says why not
+}
+
+// A pool has many Listeners, and nearly all of them do: what they hold is not written out for that.
+bool stands_in(const api::Listener& listener, const std::vector<ledger::Grant>& grants) {
+  const kube::OwnerReference* const owner = listener.meta.controller();
+  if (!owner) return true;  // nobody's
+  const model::PortRange ports = api::ports_of(listener.spec);
+  const std::string_view item = item_of(listener);
+  return std::ranges::all_of(transports_of(listener), [&](model::Transport transport) {
+    return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
+      return grant.transport == transport && grant.ports.contains(ports) &&
+             grant.owner.uid == owner->uid && grant.item == item &&
+             grant.owner.ns == listener.meta.ns.view();
+    });
+  });
 }
 
 Array encode(const std::vector<ledger::Grant>& grants) {
@@ -115,20 +132,23 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
 }
 
 Result<> Grantor::restore(const Context& context, const std::vector<ListenerPtr>& listeners) {
-  std::map<std::string, std::vector<ledger::Grant>, std::less<>> grants;  // by load balancer
+  struct Ground {
+    std::optional<model::LoadBalancerRef> lb{};
+    std::vector<ledger::Grant> grants{};
+  };
+  std::map<std::string_view, Ground> grounds;  // by the text on Listeners: they have few of them
   std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> lost;
   for (const ListenerPtr& listener : listeners) {
-    const auto lb =
-        model::parse_canonical(kube::get(listener->meta.annotations, kBalancerAnnotation));
-    if (!lb) continue;
-    const auto [known, is_new] = grants.try_emplace(model::object_name(*lb));
-    if (is_new) {
-      if (const auto object = balancers_.get({"", known->first}))
-        known->second = grants_of(*object);
+    const std::string_view text = kube::get(listener->meta.annotations, kBalancerAnnotation);
+    const auto [it, is_new] = grounds.try_emplace(text);
+    Ground& ground = it->second;
+    if (is_new && (ground.lb = model::parse_canonical(text))) {
+      if (const auto object = balancers_.get({"", model::object_name(*ground.lb)}))
+        ground.grants = grants_of(*object);
     }
-    for (ledger::Holding& holding : holdings_of(*listener))
-      if (!ledger::is_granted(known->second, holding) && sealer_.judge(*listener) == Trust::ours)
-        lost[*lb].push_back(std::move(holding));
+    if (!ground.lb || stands_in(*listener, ground.grants)) continue;
+    if (sealer_.judge(*listener) != Trust::ours) continue;
+    std::ranges::move(holdings_of(*listener), std::back_inserter(lost[*ground.lb]));
   }
   for (const auto& [lb, own] : lost)
     if (Result<> restored = restore(context, lb, own); !restored) return restored;
