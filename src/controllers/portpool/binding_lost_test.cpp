@@ -228,6 +228,21 @@ TEST(BindingPlan, WhatCanBeReadIsKeptUpBesideAClaimThatCannot) {
   EXPECT_EQ(room.look().changes.size(), 1u) << "whose the other is, is not for us to judge";
 }
 
+// Two hands: one claim cannot be read, and another names somebody else.
+TEST(BindingPlan, APortThatWentToAnotherIsNotReadyBesideAClaimThatCannotBeRead) {
+  Room room({entry(30000), entry(30001)});
+  room.make_ready();
+  room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
+  room.is_unreadable = true;
+  ASSERT_TRUE(is_idle(room.look()));
+  ledger::Claim claim = room.claim("demo-tcp-30001");
+  claim.pod_name = "room-7";
+  claim.pod_uid = "uid-7";
+  claim.token = "token-7";
+  room.set_claim(claim, "demo-tcp-30001");
+  EXPECT_EQ(room.look().pod_note.status, "NotReady");
+}
+
 // Somebody wrote another Pod's name into the claim: both were told of the port.
 TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
   Room room;

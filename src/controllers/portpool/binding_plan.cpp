@@ -67,8 +67,12 @@ class Planner {
       return slot.peers.size() == peers_of(*slot.lock).size() &&
              (!entry || is_pointed_here(slot, *entry));
     };
+    // A claim that can be read, and is not its own, is somebody else's or nobody's.
+    const auto may_be_its = [&](const HeldSlot& slot) {
+      return claims::is_unreadable(*slot.lock) && is_meant(slot);
+    };
     const bool leads_here = !view_.misses_lock && std::ranges::all_of(view_.slots, is_meant) &&
-                            std::ranges::all_of(view_.lost, is_meant);
+                            std::ranges::all_of(view_.lost, may_be_its);
     if (!leads_here) withdraw_ready();
     return std::move(plan_);
   }
