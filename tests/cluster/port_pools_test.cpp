@@ -118,6 +118,12 @@ TEST_F(PortPools, ItemsAreProtectedWhileTheyAreInUse) {
   item = used;
   item.end = 30003;
   EXPECT_EQ(error_of(set_items(*cluster_, ns, "rooms", {item})), "no error");
+  EXPECT_TRUE(eventually(120s, [&] {
+    const auto listeners = cluster_->list(api::listener_kind().type, ns);
+    return listeners.size() == 3 && std::ranges::none_of(listeners, [](const Value& one) {
+             return wire::string_at(one, "/status/listenerID").empty();
+           });
+  })) << "until then nobody can have it";
   for (const char* name : {"room-1", "room-2"}) make(bare_room(ns, name, "rooms/used TCP 8000"));
   EXPECT_EQ(settle(*cluster_, ns, 3), "");
 
