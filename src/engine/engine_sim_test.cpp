@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "engine/test_support.h"
+#include "sim/kernel/run_for.h"
 #include "sim/kernel/sweep.h"
 
 namespace berth::engine {
@@ -85,7 +86,7 @@ class EngineWorld {
     // ends in a crash begins anew.
     for (int crashes = -1; result && is_audit_needed() && crashes != crashes_;) {
       crashes = crashes_;
-      result = sleep(25min);
+      result = sim::run_for(kernel_, 25min);
     }
     if (result) result = kernel_.run_until([this] { return settled(); });
     if (!result) return pass(result);
@@ -123,13 +124,6 @@ class EngineWorld {
   // are in no answer to a question: a list finds them.
   bool is_audit_needed() const {
     return !options_.strict || options_.vanish > 0 || provider_.options().groups;
-  }
-
-  Result<> sleep(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper = kernel_.world().spawn(
-        "sleep", [&](std::stop_token stop) { (void)sleep_for(kernel_.world(), span, stop); });
-    return kernel_.run_until([&] { return kernel_.now() >= until; });
   }
 
   // The user creates, points elsewhere and deletes at random.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/test_support.h"
+#include "sim/kernel/run_for.h"
 
 namespace berth::engine {
 
@@ -36,12 +37,7 @@ class EngineTest : public testing::Test {
     const auto done = kernel_.run_until([&] { return cluster_.outcomes.size() >= outcomes; });
     ASSERT_TRUE(done) << done.error().to_string();
   }
-  void pass(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper = kernel_.world().spawn(
-        "sleep", [&](std::stop_token stop) { (void)sleep_for(kernel_.world(), span, stop); });
-    ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
-  }
+  void pass(Duration span) { ASSERT_TRUE(sim::run_for(kernel_, span)); }
   std::vector<model::WeightedTarget> targets_at(model::Port port) {
     const auto listener = provider_.find(kLb, model::Transport::tcp, port);
     return listener ? model::targets_of(listener->spec) : std::vector<model::WeightedTarget>{};

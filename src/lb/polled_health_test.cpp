@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/kernel/kernel.h"
+#include "sim/kernel/run_for.h"
 
 namespace berth::lb {
 namespace {
@@ -36,12 +37,7 @@ class PolledHealthTest : public ::testing::Test {
     return feed_.follow(lb, rule(n),
                         [this](const TargetHealth& one) { heard_.push_back(one.health); });
   }
-  void pass(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper =
-        tasks_.spawn("sleep", [&](std::stop_token stop) { (void)sleep_for(tasks_, span, stop); });
-    ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
-  }
+  void pass(Duration span) { ASSERT_TRUE(sim::run_for(kernel_, span)); }
 
   sim::Kernel kernel_{1};
   sim::Process& tasks_ = kernel_.start_process("test");

@@ -8,6 +8,7 @@
 
 #include "lb/driver.h"
 #include "sim/kernel/kernel.h"
+#include "sim/kernel/run_for.h"
 
 namespace berth::controllers::loadbalancer {
 
@@ -60,12 +61,7 @@ class DirectoryTest : public ::testing::Test {
   static model::LoadBalancerRef lb(const std::string& id) {
     return {model::Provider::tencent, "ap-x", id};
   }
-  void pass(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper =
-        tasks_.spawn("sleep", [&](std::stop_token stop) { (void)sleep_for(tasks_, span, stop); });
-    ASSERT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
-  }
+  void pass(Duration span) { ASSERT_TRUE(sim::run_for(kernel_, span)); }
 
   sim::Kernel kernel_{1};
   sim::Process& tasks_ = kernel_.start_process("test");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "sim/kernel/kernel.h"
+#include "sim/kernel/run_for.h"
 
 namespace berth::kube {
 namespace {
@@ -50,12 +51,7 @@ class WorkQueueTest : public testing::Test {
     EXPECT_LE(kernel_.now() - before, 1ms);
     return key;
   }
-  void pass(Duration span) {
-    const Instant until = kernel_.now() + span;
-    const auto sleeper =
-        tasks_.spawn("sleep", [&](std::stop_token stop) { (void)sleep_for(tasks_, span, stop); });
-    EXPECT_TRUE(kernel_.run_until([&] { return kernel_.now() >= until; }));
-  }
+  void pass(Duration span) { EXPECT_TRUE(sim::run_for(kernel_, span)); }
 
   sim::Kernel kernel_{1};
   sim::Process& tasks_ = kernel_.start_process("test");
