@@ -40,14 +40,9 @@ std::vector<ledger::Grant> first_grants(const std::vector<ledger::Holding>& held
 bool stands_in(const api::Listener& listener, const std::vector<ledger::Grant>& grants) {
   const kube::OwnerReference* const owner = listener.meta.controller();
   if (!owner) return true;  // nobody's
-  const model::PortRange ports = api::ports_of(listener.spec);
-  const std::string_view item = item_of(listener);
   return std::ranges::all_of(transports_of(listener), [&](model::Transport transport) {
-    return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
-      return grant.transport == transport && grant.ports.contains(ports) &&
-             grant.owner.uid == owner->uid && grant.item == item &&
-             grant.owner.ns == listener.meta.ns.view();
-    });
+    return ledger::is_granted(grants, {owner->uid, listener.meta.ns.view(), item_of(listener),
+                                       transport, api::ports_of(listener.spec)});
   });
 }
 

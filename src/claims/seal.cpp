@@ -159,7 +159,7 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
     const Trust trust = sealer.judge(*listener);
     if (trust == Trust::forged) continue;
     for (ledger::Holding& holding : holdings_of(*listener))
-      if (trust != Trust::unsealed || ledger::is_granted(grants, holding))
+      if (trust != Trust::unsealed || ledger::is_granted(grants, stand_of(holding)))
         out.push_back(std::move(holding));
   }
   return out;

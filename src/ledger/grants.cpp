@@ -154,7 +154,7 @@ std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Hold
     const Grant wanted{holding.transport, holding.ports, holding.owner, holding.item, now};
     const bool is_anothers =
         std::ranges::any_of(grants, [&](const Grant& grant) { return collides(grant, wanted); });
-    if (!is_granted(grants, holding) && !is_anothers && check_unheld(all, wanted))
+    if (!is_granted(grants, stand_of(holding)) && !is_anothers && check_unheld(all, wanted))
       lost.push_back(holding);
   }
   std::ranges::move(rebuilt(lost, now), std::back_inserter(grants));
@@ -175,10 +175,11 @@ bool has_grant(std::span<const Grant> grants, const Grant& wanted) {
   });
 }
 
-bool is_granted(std::span<const Grant> grants, const Holding& holding) {
+bool is_granted(std::span<const Grant> grants, const Stand& stand) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
-    return is_of(holding, grant) && grant.owner.ns == holding.owner.ns &&
-           grant.ports.contains(holding.ports);
+    return grant.transport == stand.transport && grant.ports.contains(stand.ports) &&
+           grant.owner.uid == stand.owner_uid && grant.owner.ns == stand.owner_ns &&
+           grant.item == stand.item;
   });
 }
 

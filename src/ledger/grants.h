@@ -73,8 +73,19 @@ std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Hold
 Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted);
 // Inside a grant of the same item of the same owner.
 bool has_grant(std::span<const Grant> grants, const Grant& wanted);
+// What an item of an owner stands on. A view: who asks for many writes nothing out for it.
+struct Stand {
+  std::string_view owner_uid{};
+  std::string_view owner_ns{};
+  std::string_view item{};
+  model::Transport transport = model::Transport::tcp;
+  model::PortRange ports{};
+};
+inline Stand stand_of(const Holding& holding) {
+  return {holding.owner.uid, holding.owner.ns, holding.item, holding.transport, holding.ports};
+}
 // Inside a grant of the same item of its owner.
-bool is_granted(std::span<const Grant> grants, const Holding& holding);
+bool is_granted(std::span<const Grant> grants, const Stand& stand);
 // What the same item of the owner has for that transport: one range, or several after a rebuild.
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
 // Inside a grant of this owner, whichever item has it.
