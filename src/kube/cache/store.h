@@ -75,6 +75,7 @@ class Store final : public StoreProgress {
 
   // A version that a watch event or the answer to a write of ours brought. False: it is old news.
   bool put(T object) { return core_.put(std::make_shared<const T>(std::move(object))); }
+  bool put(Ptr object) { return core_.put(std::move(object)); }
   // A deletion at that version. An empty uid means whichever object has the name.
   bool erase(const ObjectKey& key, std::string_view uid, ResourceVersion at) {
     return core_.erase(key, uid, at);

@@ -54,6 +54,13 @@ struct DeleteOptions {
   bool dry_run = false;
 };
 
+// A write of ours found its object changed or gone: somebody was faster. Nothing was written and
+// nothing is wrong; it is read again and planned again.
+inline bool was_overtaken(const Error& error) {
+  return error.code == Code::precondition || error.code == Code::not_found ||
+         error.code == Code::conflict;
+}
+
 struct ListPage {
   std::vector<wire::Value> items;
   ResourceVersion resource_version = 0;
