@@ -9,6 +9,7 @@
 #include <ctime>
 #include <span>
 
+#include "crypto/digest.h"
 #include "crypto/openssl_support.h"
 
 namespace berth::crypto {
@@ -254,6 +255,20 @@ Result<> check_key(X509* certificate, EVP_PKEY* key) {
       Code::invalid, fmt::format("the private key does not belong to {}", title_of(certificate)));
 }
 
+// Pairs that were found to belong together: that never changes, and finding it out takes OpenSSL
+// most of a millisecond. Digests, so that no key is kept.
+class KnownPairs {
+ public:
+  bool has(const std::string& digest) const {
+    return std::ranges::find(digests_, digest) != digests_.end();
+  }
+  void add(const std::string& digest) { digests_[next_++ % digests_.size()] = digest; }
+
+ private:
+  std::array<std::string, 8> digests_{};
+  std::size_t next_ = 0;
+};
+
 Error verify_error(X509_STORE_CTX* context, WallTime at) {
   const int why = X509_STORE_CTX_get_error(context);
   X509* where = X509_STORE_CTX_get_current_cert(context);
@@ -336,11 +351,17 @@ Result<CertificateInfo> describe_certificate(std::string_view certificate_pem) {
 }
 
 Result<> check_key_pair(std::string_view certificate_pem, const Secret& key_pem) {
+  static thread_local KnownPairs known;
+  const std::string digest =
+      sha256(fmt::format("{}\n{}", sha256(certificate_pem), sha256(key_pem.reveal())));
+  if (known.has(digest)) return {};
   auto list = read_certificates(certificate_pem);
   if (!list) return pass(list);
   auto key = read_private_key(key_pem);
   if (!key) return pass(key);
-  return check_key(first_of(*list), key->get());
+  const Result<> checked = check_key(first_of(*list), key->get());
+  if (checked) known.add(digest);
+  return checked;
 }
 
 Result<> verify_signed_by(std::string_view certificate_pem, std::string_view authority_pem,

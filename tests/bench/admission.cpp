@@ -7,10 +7,10 @@
 #include <boost/json.hpp>
 #include <map>
 
+#include "admission/webhooks.h"
 #include "api/listener.h"
 #include "api/port_pool.h"
 #include "bench.h"
-#include "controllers/install/plan.h"
 #include "house.h"
 #include "ledger/claim.h"
 #include "ledger/slot_table.h"
@@ -58,7 +58,7 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
   on_threads(kAdmittersAtOnce, count, [&](int i) {
     const net::Request request{
         .method = "POST",
-        .url = house.app().webhook_path(controllers::install::kPodPortsPath),
+        .url = house.app().webhook_path(admission::kPodPortsPath),
         .body = review_of(room(fmt::format("room-{}", i), pool + " TCP 8000"))};
     const Instant sent = house.tasks().now();
     const net::Reply reply = house.app().admit(request, {});

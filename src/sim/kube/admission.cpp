@@ -10,6 +10,7 @@
 #include "sim/kube/match_conditions.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/selectors.h"
+#include "wire/equal.h"
 #include "wire/patch.h"
 
 namespace berth::sim::kube {
@@ -356,7 +357,7 @@ Outcome<> Admission::mutate(const AdmissionRequest& request, Value* object, cons
     left.push_back(object == nullptr ? Value() : *object);
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!all[i].reinvoke || object == nullptr || left[i] == *object) continue;
+    if (!all[i].reinvoke || object == nullptr || wire::equal(left[i], *object)) continue;
     if (Outcome<> fine = mutate_once(all[i], request, object, decode, warnings); !fine) return fine;
   }
   return {};

@@ -8,6 +8,7 @@
 #include "sim/kube/json_path.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema.h"
+#include "wire/equal.h"
 
 namespace berth::sim::kube {
 
@@ -95,7 +96,7 @@ void check_versions(const Value& crd, Causes& causes) {
   const bool one_schema = std::ranges::all_of(versions, [&](const Value& version) {
     const Value* schema = wire::find(version, "/schema");
     const Value* first = wire::find(versions.front(), "/schema");
-    return schema != nullptr && first != nullptr && *schema == *first;
+    return schema != nullptr && first != nullptr && wire::equal(*schema, *first);
   });
   for (std::size_t i = 0; i < versions.size(); ++i) {
     const std::string at = fmt::format("spec.versions[{}]", i);

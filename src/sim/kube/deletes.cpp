@@ -9,6 +9,7 @@
 #include "sim/kube/object_meta.h"
 #include "sim/kube/reads.h"
 #include "sim/kube/write_rules.h"
+#include "wire/equal.h"
 
 namespace berth::sim::kube {
 
@@ -318,7 +319,8 @@ std::optional<Deleted> Deletes::commit(const WriteRequest& request, const std::s
     if (resource == kPods) core_.put(resource, key, std::move(next));
     return Deleted{remove_object(core_, resource, key), true};
   }
-  ObjectPtr shown = next == *current ? current : core_.put(resource, key, std::move(next));
+  ObjectPtr shown =
+      wire::equal(next, *current) ? current : core_.put(resource, key, std::move(next));
   if (is_crd) {
     remove_instances(core_, *shown, request.now);
     finish_definition(core_, kind_of_crd(*shown).resource());

@@ -1,4 +1,5 @@
 #include "sim/kube/field_changes.h"
+#include "wire/equal.h"
 
 #include <algorithm>
 #include <boost/json.hpp>
@@ -119,7 +120,7 @@ class Comparison {
       return value != nullptr && (as_map ? value->is_object() : value->is_array());
     };
     const bool descends = is(before, true) && is(after, true) && !type.atomic_map();
-    if (before != nullptr && after != nullptr && !descends && *before == *after) return;
+    if (before != nullptr && after != nullptr && !descends && wire::equal(*before, *after)) return;
     const bool map = is(before, true) || is(after, true);
     const bool container = map || is(before, false) || is(after, false);
     const bool both = (is_empty(before) || is(before, map)) && (is_empty(after) || is(after, map));

@@ -8,6 +8,7 @@
 #include "sim/kube/field_changes.h"
 #include "sim/kube/managed_entries.h"
 #include "sim/kube/object_meta.h"
+#include "wire/equal.h"
 
 namespace berth::sim::kube {
 
@@ -213,7 +214,7 @@ Outcome<Value> apply_configuration(const Value* live, const Value& configuration
     take_away(entry, gained.united(changes.removed));
   }
   if (!conflicts.empty() && !force) return refuse(apply_conflict(std::move(conflicts)));
-  if (next != before) own.time = format_rfc3339(writer.now);
+  if (!wire::equal(next, before)) own.time = format_rfc3339(writer.now);
   drop_empty(entries);
   store_entries(next, std::move(entries));
   return next;

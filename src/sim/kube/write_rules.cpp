@@ -11,6 +11,7 @@
 #include "sim/kube/managed_fields.h"
 #include "sim/kube/object_meta.h"
 #include "sim/kube/schema_validation.h"
+#include "wire/equal.h"
 
 namespace berth::sim::kube {
 
@@ -36,7 +37,7 @@ bool same_counted_part(const Value& object, const Value& old, bool with_status) 
   const auto in_both = [&counts](const Object& from, const Object& in) {
     return std::ranges::all_of(from, [&](const auto& field) {
       const Value* other = counts(field.key()) ? in.if_contains(field.key()) : &field.value();
-      return other != nullptr && *other == field.value();
+      return other != nullptr && wire::equal(*other, field.value());
     });
   };
   const auto has_all = [&counts](const Object& from, const Object& in) {
@@ -165,12 +166,11 @@ Outcome<> validate_object(const ServedKind& served, std::string_view subresource
   const Kind& kind = *served.kind;
   Causes causes;
   if (old != nullptr) {
+    causes = validate_metadata_update(object, *old);
+    for (Cause& cause : validate_metadata(kind, object)) causes.push_back(std::move(cause));
     // Both layers of the real server look at the metadata, and both report.
-    for (int layer = 0; layer < 2; ++layer) {
-      for (Cause& cause : validate_metadata_update(object, *old))
-        causes.push_back(std::move(cause));
-      for (Cause& cause : validate_metadata(kind, object)) causes.push_back(std::move(cause));
-    }
+    const Causes again = causes;
+    causes.insert(causes.end(), again.begin(), again.end());
   } else {
     causes = validate_metadata(kind, object);
   }

@@ -13,6 +13,7 @@
 #include "sim/kube/patching.h"
 #include "sim/kube/scale.h"
 #include "sim/kube/write_rules.h"
+#include "wire/equal.h"
 
 namespace berth::sim::kube {
 
@@ -322,7 +323,7 @@ ObjectPtr Writes::commit_change(const WriteRequest& request, const ObjectPtr& cu
   keep_old_times(next, *current);
   MutexLock lock(core_.mu);
   if (core_.storage.find(resource, key) != current) return nullptr;
-  if (next == *current) return current;
+  if (wire::equal(next, *current)) return current;
   if (request.dry_run() || may_vanish(next)) {
     if (!request.dry_run()) remove_object(core_, resource, key);
     return std::make_shared<const Value>(std::move(next));

@@ -140,9 +140,12 @@ std::vector<ObservedListener> ModelProvider::listeners(const LoadBalancerRef& lb
 std::optional<ObservedListener> ModelProvider::find(const LoadBalancerRef& lb,
                                                     model::Transport transport,
                                                     model::Port port) const {
-  for (ObservedListener& listener : listeners(lb)) {
+  const MutexLock lock(mu_);
+  const auto it = balancers_.find(lb);
+  if (it == balancers_.end()) return std::nullopt;
+  for (const auto& [id, listener] : it->second.listeners) {
     if (takes(listener.spec.protocol, transport) && listener.spec.ports.contains(port)) {
-      return std::move(listener);
+      return listener;
     }
   }
   return std::nullopt;

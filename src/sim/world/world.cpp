@@ -45,7 +45,7 @@ class World::Replica {
         process_, planted_network_ ? *planted_network_ : *network_,
         berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
         config_of(options.config, name), app::DriverSet({{.seams = driver}}).seams(),
-        world.kernel().fork_random());
+        world.kernel().fork_random(), options.modules);
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
