@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/decode.h"
 #include "api/keys.h"
 #include "api/walkers.h"
 #include "base/log.h"
@@ -12,8 +11,6 @@
 
 namespace berth::claims {
 namespace {
-
-using wire::Value;
 
 // Undoing a claim must go on after the admission's deadline: the answer has been given up by then.
 constexpr Duration kUndoTimeout = std::chrono::seconds{5};
@@ -24,15 +21,13 @@ constexpr int kMaxTries = 64;
 
 constexpr Duration kLookAgain = std::chrono::milliseconds{10};
 
-// The effect is known: nothing was written.
-bool was_lost(Code code) { return code == Code::precondition || code == Code::not_found; }
-
 }  // namespace
 
 Claimer::Claimer(kube::Client& client, ListenerStore& store, SlotIndex& index,
                  const Sightings& sightings, Random random, Options options)
     : client_(client),
       store_(store),
+      listeners_(api::listeners(client, store)),
       index_(index),
       sightings_(sightings),
       unbound_(store),
@@ -60,23 +55,26 @@ Result<std::vector<TakenSlot>> Claimer::claim_all(const Context& context,
   return taken;
 }
 
-void Claimer::give_back(const Context& context, const std::vector<TakenSlot>& taken) {
+bool Claimer::give_back(const Context& context, const std::vector<TakenSlot>& taken) {
+  bool all = true;
   const Context undo =
       Context{.tasks = context.tasks, .fields = context.fields}.within(kUndoTimeout);
   for (const TakenSlot& slot : taken) {
     for (const TakenLock& lock : slot.locks) {
-      const Result<Value> undone =
-          client_.patch(undo, api::listener_kind().type, lock.listener, kube::PatchType::json,
-                        claim_patch(lock.uid, lock.after, lock.before));
-      if (undone) {
-        remember(*undone);
-      } else if (!was_lost(undone.error().code)) {
-        // Left behind, it is freed when its lifetime is over.
-        log_warn("claim not undone",
-                 {{"object", lock.listener.to_string()}, {"error", undone.error().to_string()}});
-      }
+      const Result<ListenerPtr> undone =
+          listeners_.patch(undo, lock.listener, kube::PatchType::json,
+                           claim_patch(lock.uid, lock.after, lock.before));
+      // Somebody else has changed it, or it is gone. A conflict says neither.
+      if (undone || undone.error().code == Code::precondition ||
+          undone.error().code == Code::not_found)
+        continue;
+      all = false;
+      // Left behind, it is freed when its lifetime is over.
+      log_warn("claim not undone",
+               {{"object", lock.listener.to_string()}, {"error", undone.error().to_string()}});
     }
   }
+  return all;
 }
 
 Result<TakenSlot> Claimer::peek(const SlotRequest& request, std::string_view asker_ns) {
@@ -120,18 +118,22 @@ Result<std::optional<TakenSlot>> Claimer::try_slot(const Context& context, const
   for (const kube::ObjectKey& lock : choice.locks) {
     const ListenerPtr known = store_.get(lock);
     const std::string uid = known ? known->meta.uid : std::string();
-    const Result<Value> written = client_.patch(context, api::listener_kind().type, lock,
-                                                kube::PatchType::json, claim_patch(uid, "", claim));
+    const Result<ListenerPtr> written =
+        listeners_.patch(context, lock, kube::PatchType::json, claim_patch(uid, "", claim));
     if (written) {
-      remember(*written);
       slot.locks.push_back({.listener = lock, .uid = uid, .after = claim});
       continue;
     }
-    const bool lost = was_lost(written.error().code);
+    const bool lost = kube::was_overtaken(written.error());
     // A write whose answer was lost may have taken it.
     if (!lost) slot.locks.push_back({.listener = lock, .uid = uid, .after = claim});
-    give_back(context, {slot});
+    const bool undone = give_back(context, {slot});
     if (!lost) return fail(written.error());
+    // Its token must not come with another slot: the Pod of that would hold both.
+    if (!undone)
+      return fail(error_of(Code::unavailable, "a port that was taken could not be given back")
+                      .about("Listener " + lock.to_string())
+                      .with_hint("try again"));
     if (Result<> fresh = refresh(context, lock); !fresh) return pass(fresh);
     return std::nullopt;
   }
@@ -157,16 +159,11 @@ Result<> Claimer::list_pool(const Context& context, const kube::ObjectKey& pool)
       .ns = pool.ns,
       .label_selector = fmt::format("{}={},{}={}", api::kOwnerKindKey, kPoolOwner,
                                     api::kOwnerNameKey, pool.name)};
-  const Result<kube::ListPage> page =
-      client_.list_all(context, api::listener_kind().type, std::move(options));
-  if (!page) return fail(page.error());
-  for (const Value& item : page->items) remember(item);
-  return {};
+  return listeners_.list(context, std::move(options));
 }
 
 Result<> Claimer::refresh(const Context& context, const kube::ObjectKey& listener) {
-  const Result<Value> found = client_.get(context, api::listener_kind().type, listener);
-  if (found) remember(*found);
+  const Result<ListenerPtr> found = listeners_.get(context, listener);
   if (!found && found.error().code != Code::not_found) return fail(found.error());
   return {};
 }
@@ -182,11 +179,6 @@ Result<> Claimer::need_current(const Context& context, const api::Listener& list
 Result<> Claimer::change(const Context& context, const api::Listener& listener,
                          const ListenerChange& change) {
   return write_listener(context, client_, store_, listener, change_patch(listener, change));
-}
-
-void Claimer::remember(const Value& listener) {
-  Result<api::Listener> decoded = api::decode_listener(listener);
-  if (decoded) store_.put(std::move(*decoded));
 }
 
 std::uint32_t Claimer::start_offset() { return options_.lowest_first() ? 0 : random_offset(); }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "api/clients.h"
 #include "api/port_binding.h"
 #include "base/context.h"
 #include "base/mutex.h"
@@ -83,8 +84,8 @@ class Claimer {
                                            const std::vector<SlotRequest>& requests,
                                            const ledger::Claim& claim);
 
-  // Undoes takings whose answer was never given.
-  void give_back(const Context& context, const std::vector<TakenSlot>& taken);
+  // Undoes takings whose answer was never given. False: one of them may still be there.
+  bool give_back(const Context& context, const std::vector<TakenSlot>& taken);
 
   // A slot that can be had, by what this replica knows.
   std::optional<SlotChoice> look(const SlotRequest& request) const {
@@ -136,12 +137,12 @@ class Claimer {
                                const std::vector<Locks>& by_entry);
   Result<> refuse_while_pod_lives(const Context& context, const std::vector<Locks>& by_entry);
 
-  void remember(const wire::Value& listener);
   std::uint32_t start_offset();
   std::uint32_t random_offset();
 
   kube::Client& client_;
   ListenerStore& store_;
+  const api::Listeners listeners_;
   SlotIndex& index_;
   const Sightings& sightings_;
   const UnboundClaims unbound_;

@@ -151,19 +151,15 @@ Result<std::vector<TakenSlot>> Claimer::replace_claims(const Context& context,
       after.pod_port = requests[i].pod_port;
       if (event == ledger::Event::pod_returns) after = taken_back(*before, after, now);
       const std::string text = ledger::encode(after);
-      const Result<Value> written =
-          client_.patch(context, api::listener_kind().type, lock->meta.key(), kube::PatchType::json,
-                        claim_patch(lock->meta.uid, claim_text(*lock), text));
-      const Code code = written ? Code::internal : written.error().code;
-      const bool lost = !written && (code == Code::precondition || code == Code::not_found);
+      const Result<ListenerPtr> written =
+          listeners_.patch(context, lock->meta.key(), kube::PatchType::json,
+                           claim_patch(lock->meta.uid, claim_text(*lock), text));
+      const bool lost = !written && kube::was_overtaken(written.error());
       if (!lost) {
         taken.back().locks.push_back(
             {lock->meta.key(), lock->meta.uid, std::string(claim_text(*lock)), text});
       }
-      if (written) {
-        remember(*written);
-        continue;
-      }
+      if (written) continue;
       give_back(context, taken);
       if (!lost) return fail(written.error());
       // Somebody moved it in this moment: what it is now decides, when the Pod comes again.

@@ -160,7 +160,7 @@ std::string name_holders(const std::vector<ListenerPtr>& listeners, std::string_
 Error exhausted(const SlotRequest& request, const ListenerStore& store, const Asker& asker) {
   std::vector<ListenerPtr> holders;
   Count count;
-  for (const ListenerPtr& listener : store.by_index(kPoolIndex, request.pool.to_string())) {
+  for (const ListenerPtr& listener : store.by_index(kOwnerIndex, pool_key(request.pool))) {
     if (!fits(*listener, request)) continue;
     ++count.all;
     const auto claim = claim_of(*listener);

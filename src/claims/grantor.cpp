@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "api/decode.h"
+#include "api/keys.h"
 #include "api/walkers.h"
 
 namespace berth::claims {
@@ -14,7 +14,6 @@ namespace {
 
 using wire::Array;
 using wire::Object;
-using wire::Value;
 
 // The leader alone grants: more than a few losses in a row are a defect.
 constexpr int kMaxTries = 10;
@@ -28,14 +27,6 @@ ledger::Grant from_api(const api::Grant& grant) {
           .since = parse_rfc3339(grant.since).value_or(WallTime{})};
 }
 
-// The object was never there, or somebody deleted it: what Listeners hold is granted first.
-std::vector<ledger::Grant> first_grants(const std::vector<ledger::Holding>& held,
-                                        const ledger::Grant& wanted) {
-  std::vector<ledger::Grant> rebuilt = ledger::rebuilt(held, wanted.since);
-  Result<std::vector<ledger::Grant>> grants = ledger::with_grant(rebuilt, wanted, held);
-  return grants ? std::move(*grants) : std::move(rebuilt);  // the next try says why not
-}
-
 // A pool has many Listeners, and nearly all of them do: what they hold is not written out for that.
 bool stands_in(const api::Listener& listener, const std::vector<ledger::Grant>& grants) {
   const kube::OwnerReference* const owner = listener.meta.controller();
@@ -44,6 +35,17 @@ bool stands_in(const api::Listener& listener, const std::vector<ledger::Grant>& 
     return ledger::is_granted(grants, {owner->uid, listener.meta.ns.view(), item_of(listener),
                                        transport, api::ports_of(listener.spec)});
   });
+}
+
+// One too many is refused alone, and not all that are written with it.
+Result<std::vector<ledger::Grant>> with_one(const std::vector<ledger::Grant>& grants,
+                                            const ledger::Grant& wanted,
+                                            const std::vector<ledger::Holding>& held) {
+  Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted, held);
+  if (!next || next->size() <= api::kMaxGrants) return next;
+  return fail(error_of(Code::exhausted, "has {} ranges of ports in use, as many as it can have",
+                       grants.size())
+                  .with_hint("use another load balancer, or fewer and longer ranges"));
 }
 
 Array encode(const std::vector<ledger::Grant>& grants) {
@@ -82,48 +84,136 @@ std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {
   return out;
 }
 
+std::vector<ledger::Grant> Grantor::grants(const model::LoadBalancerRef& lb) const {
+  const auto object = balancers_.get({"", model::object_name(lb)});
+  return object ? grants_of(*object) : std::vector<ledger::Grant>{};
+}
+
 std::vector<ledger::Holding> Grantor::holdings(std::string_view balancer,
-                                               const std::vector<ledger::Grant>& grants) const {
-  return holdings_on(listeners_, balancer, sealer_, grants);
+                                               const std::vector<ledger::Grant>& grants,
+                                               const WhichListeners& which) const {
+  return holdings_on(listeners_, balancer, sealer_, grants, which);
 }
 
 std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb,
-                                               std::string_view but_of) const {
-  const std::string name = model::object_name(lb);
-  const auto object = balancers_.get({"", name});
-  return holdings_on(listeners_, name, sealer_,
-                     object ? grants_of(*object) : std::vector<ledger::Grant>{}, but_of);
+                                               const WhichListeners& which) const {
+  return holdings(model::object_name(lb), grants(lb), which);
 }
 
 Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,
                         const ledger::Grant& wanted) {
   const std::string name = model::object_name(lb);
-  for (int i = 0; i < kMaxTries; ++i) {
-    const auto object = balancers_.get({"", name});
-    Result<> written;
-    if (!object) {
-      written = create(context, lb, first_grants(holdings(name, {}), wanted));
-    } else {
-      const std::vector<ledger::Grant> grants = grants_of(*object);
-      const std::vector<ledger::Holding> held = holdings(name, grants);
-      if (ledger::has_grant(grants, wanted)) {
-        Result<> unheld = ledger::check_unheld(held, wanted);
-        if (!unheld) return fail(std::move(unheld.error()).about(model::to_string(lb)));
-        return {};
-      }
-      Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, wanted, held);
-      if (!next) return fail(std::move(next.error()).about(model::to_string(lb)));
-      written = swap(context, *object, *next);
-    }
-    if (written && object) return {};
-    if (written) continue;  // rebuilt, with or without this one
-    const Code code = written.error().code;
-    if (code != Code::precondition && code != Code::already_exists && code != Code::not_found)
-      return written;
-    if (Result<> fresh = refresh(context, name); !fresh) return fresh;
+  Waiting mine{.wanted = wanted, .changed = context.tasks.signal()};
+  {
+    const MutexLock lock(mu_);
+    const auto [it, is_first] = waiting_.try_emplace(name);
+    it->second.push_back(&mine);
+    mine.writes = is_first;
   }
-  return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
-                  .about(model::to_string(lb)));
+  for (;;) {
+    bool writes = false;
+    {
+      const MutexLock lock(mu_);
+      if (mine.answer) return std::move(*mine.answer);
+      writes = mine.writes;
+    }
+    if (writes) {
+      const Batch batch = begin_write(name);
+      end_write(name, batch, decide(context, lb, batch));
+    } else {
+      // Whoever writes has a deadline, and ends when this process does.
+      (void)context.tasks.wait(*mine.changed, Instant::max(), {});
+    }
+  }
+}
+
+Grantor::Batch Grantor::begin_write(const std::string& balancer) {
+  const MutexLock lock(mu_);
+  return std::exchange(waiting_[balancer], {});
+}
+
+void Grantor::end_write(const std::string& balancer, const Batch& batch, Answers answers) {
+  const MutexLock lock(mu_);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    batch[i]->answer = std::move(answers[i]);
+    batch[i]->changed->notify();
+  }
+  const auto it = waiting_.find(balancer);
+  if (it->second.empty()) {
+    waiting_.erase(it);
+  } else {
+    it->second.front()->writes = true;
+    it->second.front()->changed->notify();
+  }
+}
+
+Grantor::Answers Grantor::decide(const Context& context, const model::LoadBalancerRef& lb,
+                                 const Batch& batch) {
+  Answers answers(batch.size());
+  Result<bool> done = false;
+  for (int i = 0; i < kMaxTries && done && !*done; ++i)
+    done = try_write(context, lb, batch, answers);
+  if (done && !*done)
+    done = fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
+                    .about(model::to_string(lb)));
+  for (std::optional<Result<>>& answer : answers)
+    if (!answer) answer = done ? Result<>{} : Result<>(fail(done.error()));
+  return answers;
+}
+
+Result<bool> Grantor::try_write(const Context& context, const model::LoadBalancerRef& lb,
+                                const Batch& batch, Answers& answers) {
+  const std::string name = model::object_name(lb);
+  const auto object = balancers_.get({"", name});
+  std::vector<std::size_t> added;
+  Result<> written;
+  if (object) {
+    const std::vector<ledger::Grant> next =
+        with_batch(lb, grants_of(*object), batch, answers, added);
+    if (added.empty()) return true;
+    written = swap(context, *object, next);
+  } else {
+    written = rebuild(context, lb, batch);
+  }
+  if (written) {
+    for (const std::size_t i : added) answers[i] = Result<>{};
+    return object != nullptr;  // one that was made anew is looked at once more
+  }
+  if (!kube::was_overtaken(written.error()) && written.error().code != Code::already_exists)
+    return pass(written);
+  if (Result<> fresh = refresh(context, name); !fresh) return pass(fresh);
+  return false;
+}
+
+std::vector<ledger::Grant> Grantor::with_batch(const model::LoadBalancerRef& lb,
+                                               const std::vector<ledger::Grant>& grants,
+                                               const Batch& batch, Answers& answers,
+                                               std::vector<std::size_t>& added) const {
+  std::vector<WhichListeners> which;
+  for (const Waiting* const one : batch)
+    which.push_back(around(one->wanted.owner.uid, one->wanted.ports));
+  const std::vector<ledger::Holding> held =
+      holdings(model::object_name(lb), grants, [&](const api::Listener& listener) {
+        return std::ranges::any_of(which, [&](const auto& matters) { return matters(listener); });
+      });
+  std::vector<ledger::Grant> next = grants;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (answers[i]) continue;
+    const ledger::Grant& wanted = batch[i]->wanted;
+    Result<> answer;
+    if (ledger::has_grant(grants, wanted)) {
+      answer = ledger::check_unheld(held, wanted);
+    } else if (Result<std::vector<ledger::Grant>> more = with_one(next, wanted, held)) {
+      next = std::move(*more);
+      added.push_back(i);
+      continue;
+    } else {
+      answer = pass(more);
+    }
+    answers[i] =
+        answer ? answer : Result<>(fail(Error(answer.error()).about(model::to_string(lb))));
+  }
+  return next;
 }
 
 Result<> Grantor::restore(const Context& context, const std::vector<ListenerPtr>& listeners) {
@@ -154,11 +244,10 @@ Result<> Grantor::restore(const Context& context, const model::LoadBalancerRef& 
                           const std::vector<ledger::Holding>& own) {
   const std::string name = model::object_name(lb);
   const auto object = balancers_.get({"", name});
-  const auto grants = object ? grants_of(*object) : std::vector<ledger::Grant>{};
-  const std::vector<ledger::Holding> held = holdings(name, grants);
-  const WallTime now = context.tasks.wall_time();
-  if (!object) return create(context, lb, ledger::rebuilt(held, now));
-  const std::vector<ledger::Grant> next = ledger::with_holdings(grants, own, held, now);
+  if (!object) return rebuild(context, lb, {});
+  const std::vector<ledger::Grant> grants = grants_of(*object);
+  const std::vector<ledger::Grant> next =
+      ledger::with_holdings(grants, own, holdings(name, grants), context.tasks.wall_time());
   return next == grants ? Result<>{} : swap(context, *object, next);
 }
 
@@ -174,30 +263,52 @@ Result<> Grantor::take_back(const Context& context, const model::LoadBalancerRef
     if (next == grants) return {};
     Result<> written = swap(context, *object, next);
     if (written || written.error().code == Code::not_found) return {};
-    if (written.error().code != Code::precondition) return written;
+    if (!kube::was_overtaken(written.error())) return written;
     if (Result<> fresh = refresh(context, name); !fresh) return fresh;
   }
   return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
                   .about(model::to_string(lb)));
 }
 
-Result<> Grantor::release(const Context& context, std::string_view owner_uid,
-                          std::string_view item) {
+Result<> Grantor::release(const Context& context, std::string_view owner_uid) {
   for (const auto& object : balancers_.all()) {
-    const std::vector<ledger::Grant> before = grants_of(*object);
-    if (std::ranges::find(before, owner_uid, [](const auto& grant) -> std::string_view {
-          return grant.owner.uid;
-        }) == before.end())
-      continue;
-    const std::vector<ledger::Grant> after =
-        ledger::without_owner(before, owner_uid, item, holdings(object->meta.name, before));
-    if (after.size() == before.size()) continue;
-    Result<> written = swap(context, *object, after);
-    if (!written && written.error().code == Code::not_found) continue;
-    // Known only from the cache, which may be behind: the caller comes again.
-    if (!written) return written;
+    std::vector<ledger::Grant> own = grants_of(*object);
+    std::erase_if(own, [&](const ledger::Grant& grant) { return grant.owner.uid != owner_uid; });
+    if (own.empty()) continue;
+    if (Result<> released = release(context, object->meta.name, own); !released) return released;
   }
   return {};
+}
+
+Result<> Grantor::release(const Context& context, const std::string& balancer,
+                          const std::vector<ledger::Grant>& grants) {
+  const auto object = balancers_.get({"", balancer});
+  if (!object || grants.empty()) return {};
+  const std::vector<ledger::Grant> before = grants_of(*object);
+  const std::vector<ledger::Grant> after = ledger::without_unused(
+      before, grants, holdings(balancer, before, of_owner(grants.front().owner.uid)));
+  if (after.size() == before.size()) return {};
+  Result<> written = swap(context, *object, after);
+  if (!written && written.error().code == Code::not_found) return {};
+  // Known only from the cache, which may be behind: the caller comes again.
+  return written;
+}
+
+Result<> Grantor::rebuild(const Context& context, const model::LoadBalancerRef& lb,
+                          const Batch& wanted) {
+  if (Result<> listed = list_listeners(context, lb); !listed) return listed;
+  const std::vector<ledger::Holding> held = holdings(model::object_name(lb), {});
+  std::vector<ledger::Grant> grants = ledger::rebuilt(held, context.tasks.wall_time());
+  for (const Waiting* const one : wanted) {
+    // Where it cannot be had, the next try says why.
+    if (Result<std::vector<ledger::Grant>> more = with_one(grants, one->wanted, held))
+      grants = std::move(*more);
+  }
+  return create(context, lb, grants);
+}
+
+Result<> Grantor::list_listeners(const Context& context, const model::LoadBalancerRef& lb) {
+  return listener_objects_.list(context, {.label_selector = api::load_balancer_selector(lb)});
 }
 
 Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& lb,
@@ -208,13 +319,12 @@ Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& l
                              .region = lb.region,
                              .load_balancer_id = model::id_text(lb)};
   for (const ledger::Grant& grant : grants) spec.grants.push_back(to_api(grant));
-  Result<Value> made = client_.create(context, type,
-                                      Object{{"apiVersion", type.api_version()},
-                                             {"kind", type.kind},
-                                             {"metadata", Object{{"name", model::object_name(lb)}}},
-                                             {"spec", api::encode(spec)}});
+  auto made =
+      objects_.create(context, Object{{"apiVersion", type.api_version()},
+                                      {"kind", type.kind},
+                                      {"metadata", Object{{"name", model::object_name(lb)}}},
+                                      {"spec", api::encode(spec)}});
   if (!made) return pass(made);
-  remember(*made);
   return {};
 }
 
@@ -226,27 +336,17 @@ Result<> Grantor::swap(const Context& context, const api::LoadBalancer& object,
                            {"path", "/metadata/resourceVersion"},
                            {"value", std::to_string(object.meta.resource_version)}},
                     Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
-  Result<Value> written = client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
-                                        kube::PatchType::json, patch);
+  auto written = objects_.patch(context, object.meta.key(), kube::PatchType::json, patch);
   if (!written) return pass(written);
-  remember(*written);
   return {};
 }
 
 Result<> Grantor::refresh(const Context& context, const std::string& name) {
-  const Result<Value> found = client_.get(context, api::load_balancer_kind().type, {"", name});
-  if (found) {
-    remember(*found);
-    return {};
-  }
+  const auto found = objects_.get(context, {"", name});
+  if (found) return {};
   if (found.error().code != Code::not_found) return fail(found.error());
   // Gone, and our cache does not know it yet.
   return fail(error_of(Code::unavailable, "is being removed").about("LoadBalancer " + name));
-}
-
-void Grantor::remember(const Value& object) {
-  if (Result<api::LoadBalancer> decoded = api::decode_load_balancer(object))
-    balancers_.put(std::move(*decoded));
 }
 
 }  // namespace berth::claims

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "api/decode.h"
+#include "api/clients.h"
 #include "api/walkers.h"
 
 namespace berth::claims {
@@ -31,23 +31,21 @@ bool is_same(const api::Listener& known, const api::Listener& found) {
          same(ledger::kClaimAnnotation) && same(kAppliedAnnotation);
 }
 
-Result<Value> patched(const Context& context, kube::Client& client, const api::Listener& known,
-                      const Array& patch) {
-  return client.patch(context, api::listener_kind().type, known.meta.key(), kube::PatchType::json,
-                      patch);
+Result<ListenerPtr> patched(const Context& context, const api::Listeners& listeners,
+                            const api::Listener& known, const Array& patch) {
+  return listeners.patch(context, known.meta.key(), kube::PatchType::json, patch);
 }
 
 // Its version, if it says in other words what we know.
-Result<std::string> version_if_same(const Context& context, kube::Client& client,
-                                    ListenerStore& store, const api::Listener& known) {
-  const Result<Value> found = client.get(context, api::listener_kind().type, known.meta.key());
+Result<std::string> version_if_same(const Context& context, const api::Listeners& listeners,
+                                    const api::Listener& known, bool same_generation) {
+  const Result<ListenerPtr> found = listeners.get(context, known.meta.key());
   if (!found) return fail(found.error());
-  Result<api::Listener> decoded = api::decode_listener(*found);
-  if (!decoded) return fail(decoded.error());
-  const bool same = is_same(known, *decoded);
-  store.put(std::move(*decoded));
-  if (same) return std::string(wire::string_at(*found, "/metadata/resourceVersion"));
-  return fail(error_of(Code::precondition, "has changed")
+  const bool is_it = *found && is_same(known, **found) &&
+                     (!same_generation || known.meta.generation == (*found)->meta.generation);
+  if (is_it) return std::to_string((*found)->meta.resource_version);
+  return fail(error_of(*found ? Code::precondition : Code::internal, "{}",
+                       *found ? "has changed" : "cannot be read")
                   .about("Listener " + known.meta.key().to_string()));
 }
 
@@ -70,15 +68,18 @@ Array tests_of(const api::Listener& known) {
 Result<> write_listener(const Context& context, kube::Client& client, ListenerStore& store,
                         const api::Listener& known, const ListenerPatch& patch) {
   if (patch.empty()) return {};
-  Result<Value> written = patched(context, client, known, joined(patch.tests, patch.changes));
+  const api::Listeners listeners = api::listeners(client, store);
+  Array tests = patch.tests;
+  if (patch.same_generation)
+    tests.push_back(test("/metadata/generation", Value(known.meta.generation)));
+  Result<ListenerPtr> written = patched(context, listeners, known, joined(tests, patch.changes));
   if (!written && written.error().code == Code::precondition) {
-    Result<std::string> version = version_if_same(context, client, store, known);
+    Result<std::string> version = version_if_same(context, listeners, known, patch.same_generation);
     if (!version) return pass(version);
-    written = patched(context, client, known,
+    written = patched(context, listeners, known,
                       joined({test("/metadata/resourceVersion", Value(*version))}, patch.changes));
   }
   if (!written) return pass(written);
-  if (Result<api::Listener> next = api::decode_listener(*written)) store.put(std::move(*next));
   return {};
 }
 

@@ -11,6 +11,8 @@ namespace berth::claims {
 struct ListenerPatch {
   wire::Array tests{};
   wire::Array changes{};
+  // Nothing but metadata may have changed in between, though it be what it was again.
+  bool same_generation = false;
 
   bool empty() const { return changes.empty(); }
 };

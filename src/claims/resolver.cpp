@@ -47,7 +47,7 @@ std::vector<model::Standing> Resolver::granted_to(const api::PortPool& pool,
 std::vector<model::Standing> Resolver::held_by(const api::PortPool& pool, const std::string& item,
                                                const std::vector<model::Standing>& granted) const {
   std::set<std::pair<model::LoadBalancerRef, std::string>> out;
-  for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, pool.meta.key().to_string())) {
+  for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, pool_key(pool.meta.key()))) {
     if (item_of(*listener) != item) continue;
     const std::optional<Identity> identity = identity_of(*listener);
     if (!identity || identity->owner_uid != pool.meta.uid) continue;

@@ -55,6 +55,11 @@ std::optional<Identity> identity_on(const api::Listener& listener,
                   .found_by = std::string(found_by(listener))};
 }
 
+bool is_owned_by(const api::Listener& listener, std::string_view uid) {
+  const kube::OwnerReference* const owner = listener.meta.controller();
+  return owner && owner->uid == uid;
+}
+
 bool is_older(const api::Listener& listener, const crypto::KeyRing& ring) {
   return ring.empty() || listener.meta.created < ring.keys().front().made + kClockSkew;
 }
@@ -133,24 +138,37 @@ std::vector<ledger::Holding> holdings_of(const api::Listener& listener) {
   for (const model::Transport transport : transports_of(listener))
     out.push_back({.transport = transport,
                    .ports = api::ports_of(listener.spec),
-                   .owner = {std::string(kPoolOwner), std::string(listener.meta.ns.view()),
+                   .owner = {std::string(owner->kind.view()), std::string(listener.meta.ns.view()),
                              owner->name, owner->uid},
                    .item = std::string(item_of(listener)),
                    .holder = "Listener " + listener.meta.key().to_string()});
   return out;
 }
 
+WhichListeners around(std::string_view owner_uid, const model::PortRange& ports) {
+  return [uid = std::string(owner_uid), ports](const api::Listener& listener) {
+    return is_owned_by(listener, uid) || api::ports_of(listener.spec).overlaps(ports);
+  };
+}
+
+WhichListeners of_owner(std::string_view owner_uid) {
+  return [uid = std::string(owner_uid)](const api::Listener& listener) {
+    return is_owned_by(listener, uid);
+  };
+}
+
+WhichListeners of_others(std::string_view owner_uid, const model::PortRange& ports) {
+  return [uid = std::string(owner_uid), ports](const api::Listener& listener) {
+    return !is_owned_by(listener, uid) && api::ports_of(listener.spec).overlaps(ports);
+  };
+}
+
 std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
                                          const Sealer& sealer,
                                          const std::vector<ledger::Grant>& grants,
-                                         std::string_view but_of) {
+                                         const WhichListeners& which) {
   std::vector<ListenerPtr> by_age = listeners.by_index(kBalancerIndex, balancer);
-  if (!but_of.empty()) {
-    std::erase_if(by_age, [&](const ListenerPtr& listener) {
-      const kube::OwnerReference* const owner = listener->meta.controller();
-      return owner && owner->uid == but_of;
-    });
-  }
+  if (which) std::erase_if(by_age, [&](const ListenerPtr& listener) { return !which(*listener); });
   std::ranges::sort(by_age, {}, [](const ListenerPtr& listener) {
     return std::tuple(listener->meta.created, std::string_view(listener->meta.uid));
   });

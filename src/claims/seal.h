@@ -86,11 +86,18 @@ class Sealer {
 std::vector<ledger::Holding> holdings_of(const api::Listener& listener);
 // What Listeners hold on the load balancer of this object, whatever its grants say; the oldest
 // first. Those count that we made, those that cannot be judged, and those without a seal that lie
-// in a grant of their owner: they get theirs. Those of one owner can be left out: a pool that looks
-// whether others are in its way may have a hundred thousand itself.
+// in a grant of their owner: they get theirs. Who needs to know of some only says which: there may
+// be a hundred thousand, and to judge a seal costs more than to look at a port.
+using WhichListeners = std::function<bool(const api::Listener& listener)>;
 std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
                                          const Sealer& sealer,
                                          const std::vector<ledger::Grant>& grants,
-                                         std::string_view but_of = {});
+                                         const WhichListeners& which = {});
+// Those that may matter when its owner is granted these ports: all of that owner, and what lies on
+// them.
+WhichListeners around(std::string_view owner_uid, const model::PortRange& ports);
+WhichListeners of_owner(std::string_view owner_uid);
+// Those of others that lie on these ports.
+WhichListeners of_others(std::string_view owner_uid, const model::PortRange& ports);
 
 }  // namespace berth::claims

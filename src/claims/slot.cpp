@@ -34,7 +34,7 @@ std::string_view applied_text(const api::Listener& listener) {
 }
 
 // Whom it leads to: "1f0c…-".
-std::string way_hash(const api::ListenerSpec& spec) {
+std::string targets_hash(const api::ListenerSpec& spec) {
   Hash hash;
   hash.add(spec.load_balancer_id).add(spec.protocol).add(spec.port).add(spec.end_port);
   if (spec.target_group) {
@@ -45,7 +45,7 @@ std::string way_hash(const api::ListenerSpec& spec) {
   return hash.text() + "-";
 }
 
-std::string manner_hash(const api::ListenerSpec& spec) {
+std::string attributes_hash(const api::ListenerSpec& spec) {
   Hash hash;
   add_part(hash, spec.listener_attribute);
   add_part(hash, spec.certificate);
@@ -55,8 +55,10 @@ std::string manner_hash(const api::ListenerSpec& spec) {
 }  // namespace
 
 void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaults) {
-  store.add_index(std::string(kPoolIndex), [](const api::Listener& listener, kube::EmitKey emit) {
-    if (belongs_to_pool(listener)) emit(pool_of(listener).to_string());
+  store.add_index(std::string(kOwnerIndex), [](const api::Listener& listener, kube::EmitKey emit) {
+    if (is_foreign(listener)) return;
+    const OwnerName owner = owner_of(listener);
+    if (!owner.kind.empty()) emit(owner_key(owner.kind, owner.key));
   });
   store.add_index(std::string(kTokenIndex), [](const api::Listener& listener, kube::EmitKey emit) {
     const auto claim = claim_of(listener);
@@ -89,14 +91,21 @@ bool is_foreign(const api::Listener& listener) {
          !kube::has(listener.meta.annotations, kLockAnnotation);
 }
 
+OwnerName owner_of(const api::Listener& listener) {
+  return {std::string(kube::get(listener.meta.labels, api::kOwnerKindKey)),
+          {std::string(listener.meta.ns.view()),
+           std::string(kube::get(listener.meta.labels, api::kOwnerNameKey))}};
+}
+
+std::string owner_key(std::string_view kind, const kube::ObjectKey& key) {
+  return fmt::format("{} {}/{}", kind, key.ns, api::label_value(key.name));
+}
+
 bool belongs_to_pool(const api::Listener& listener) {
   return kube::get(listener.meta.labels, api::kOwnerKindKey) == kPoolOwner && !is_foreign(listener);
 }
 
-kube::ObjectKey pool_of(const api::Listener& listener) {
-  return {std::string(listener.meta.ns.view()),
-          std::string(kube::get(listener.meta.labels, api::kOwnerNameKey))};
-}
+kube::ObjectKey pool_of(const api::Listener& listener) { return owner_of(listener).key; }
 
 std::string_view item_of(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, kItemAnnotation);
@@ -157,12 +166,14 @@ bool is_unreadable(const api::Listener& listener) {
   return !is_peer(listener) && !claim_text(listener).empty() && !claim_of(listener);
 }
 
-std::string spec_hash(const api::ListenerSpec& spec) { return way_hash(spec) + manner_hash(spec); }
+std::string spec_hash(const api::ListenerSpec& spec) {
+  return targets_hash(spec) + attributes_hash(spec);
+}
 
 std::string still_applied(const api::Listener& listener, const api::ListenerSpec& next) {
-  const std::string way = way_hash(next);
-  const bool same = way == way_hash(listener.spec) && are_targets_applied(listener);
-  return same ? way : std::string();
+  const std::string targets = targets_hash(next);
+  const bool same = targets == targets_hash(listener.spec) && are_targets_applied(listener);
+  return same ? targets : std::string();
 }
 
 bool is_applied(const api::Listener& listener) {
@@ -170,7 +181,7 @@ bool is_applied(const api::Listener& listener) {
 }
 
 bool are_targets_applied(const api::Listener& listener) {
-  return applied_text(listener).starts_with(way_hash(listener.spec));
+  return applied_text(listener).starts_with(targets_hash(listener.spec));
 }
 
 bool has_targets(const api::ListenerSpec& spec) { return !api::backends_of(spec).empty(); }

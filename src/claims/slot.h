@@ -37,7 +37,7 @@ inline constexpr std::string_view kPeersAnnotation = "berth.dev/slot-peers";
 inline constexpr std::string_view kPoolOwner = "PortPool";
 
 // Names of the indexes on the Listener store. What is foreign is in none of them but the last.
-inline constexpr std::string_view kPoolIndex = "pool";          // by "namespace/pool"
+inline constexpr std::string_view kOwnerIndex = "owner";        // by owner_key
 inline constexpr std::string_view kTokenIndex = "claim-token";  // claims whose Pod was not seen
 inline constexpr std::string_view kPodIndex = "claim-pod";      // by "namespace/pod"
 inline constexpr std::string_view kBalancerIndex = "balancer";  // by LoadBalancer object
@@ -52,6 +52,17 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
 // Another controller made it, by the labels that we have in common: bcs-ingress-controller, for a
 // pool or for an Ingress. It may carry traffic that we know nothing of: nobody here touches it.
 bool is_foreign(const api::Listener& listener);
+// What its labels name as its owner, whoever made it.
+struct OwnerName {
+  std::string kind{};
+  kube::ObjectKey key{};  // with the namespace of the Listener
+
+  friend auto operator<=>(const OwnerName&, const OwnerName&) = default;
+};
+OwnerName owner_of(const api::Listener& listener);
+// "PortPool games/rooms".
+std::string owner_key(std::string_view kind, const kube::ObjectKey& key);
+inline std::string pool_key(const kube::ObjectKey& pool) { return owner_key(kPoolOwner, pool); }
 // Ours, and of a pool.
 bool belongs_to_pool(const api::Listener& listener);
 // The pool that its labels name, whoever made it.

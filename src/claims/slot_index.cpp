@@ -67,7 +67,7 @@ std::unique_ptr<SlotIndex::Pool> SlotIndex::build(const api::PortPool& pool) con
   const auto policy = pool.spec.allocate_policy == api::kAveragePolicy ? ledger::Policy::average
                                                                        : ledger::Policy::in_order;
   out->slots = std::make_unique<ledger::SlotTable>(std::move(shapes), policy);
-  for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, pool.meta.key().to_string())) {
+  for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, pool_key(pool.meta.key()))) {
     note(*out, *listener, true);
   }
   return out;
@@ -111,7 +111,7 @@ void SlotIndex::refresh() {
     const MutexLock lock(mu_);
     for (const auto& [key, pool] : pools_) {
       const std::uint32_t before = free_slots(*pool);
-      for (const ListenerPtr& listener : listeners_.by_index(kPoolIndex, key.to_string()))
+      for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, pool_key(key)))
         note(*pool, *listener, true);
       if (free_slots(*pool) > before) roomier.push_back(key);
     }
@@ -198,7 +198,7 @@ void SlotIndex::settle(const kube::ObjectKey& pool, const SlotChoice& choice) {
 }
 
 void SlotIndex::settle_all(const kube::ObjectKey& pool) {
-  const std::vector<ListenerPtr> all = listeners_.by_index(kPoolIndex, pool.to_string());
+  const std::vector<ListenerPtr> all = listeners_.by_index(kOwnerIndex, pool_key(pool));
   {
     const MutexLock lock(mu_);
     if (const auto it = pools_.find(pool); it != pools_.end()) it->second->reserved.clear();

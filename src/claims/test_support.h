@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <boost/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "api/keys.h"
 #include "api/port_pool.h"
+#include "api/walkers.h"
 #include "claims/resolver.h"
 #include "claims/seal.h"
 #include "claims/slot.h"
@@ -132,6 +134,40 @@ inline api::Listener leading_to(api::Listener listener, std::string ip) {
       api::ListenerTargetGroup{.protocol = listener.spec.protocol,
                                .backends = {{.ip = std::move(ip), .port = 8000, .weight = 10}}};
   return listener;
+}
+
+inline wire::Object text_map(kube::MapView map) {
+  wire::Object out;
+  for (const auto& [key, value] : map) out[key.view()] = value;
+  return out;
+}
+// As the API server has it.
+inline wire::Object encoded(const kube::ObjectMeta& meta) {
+  wire::Object out{{"namespace", meta.ns.view()},
+                   {"name", meta.name},
+                   {"uid", meta.uid},
+                   {"resourceVersion", std::to_string(meta.resource_version)},
+                   {"labels", text_map(meta.labels)},
+                   {"annotations", text_map(meta.annotations)}};
+  if (meta.created != WallTime{}) out["creationTimestamp"] = format_rfc3339(meta.created);
+  if (meta.deleting) out["deletionTimestamp"] = "2026-01-02T00:00:00Z";
+  wire::Array finalizers;
+  for (const kube::Interned& finalizer : meta.finalizers) finalizers.emplace_back(finalizer.view());
+  if (!finalizers.empty()) out["finalizers"] = std::move(finalizers);
+  wire::Array owners;
+  for (const kube::OwnerReference& owner : meta.owners)
+    owners.push_back(wire::Object{{"apiVersion", "v1"},
+                                  {"kind", owner.kind.view()},
+                                  {"name", owner.name},
+                                  {"uid", owner.uid},
+                                  {"controller", owner.controller}});
+  if (!owners.empty()) out["ownerReferences"] = std::move(owners);
+  return out;
+}
+inline wire::Value encoded(const api::Listener& listener) {
+  return wire::Object{{"metadata", encoded(listener.meta)},
+                      {"spec", api::encode(listener.spec)},
+                      {"status", api::encode(listener.status)}};
 }
 
 }  // namespace berth::claims::testing

@@ -41,11 +41,15 @@ void Desk::begin() {
   for (OpenWish* wish : open_.all()) wish->looked = false;
   if (!keeps_listeners()) {
     stale_ = true;
+    audit_ = true;
     return;
   }
   const Standing standing = office_.catalog(lb_);
   small_ = standing.wishes.size() <= office_.options.small;
-  stale_ = small_;  // one list, and nothing has to be believed
+  // One list, and nothing has to be believed. It is tried until there is one, whether anything is
+  // wished or not; and an audit is of what is there.
+  audit_ = audit_ || small_;
+  stale_ = audit_;
   seen_ = false;
   first_asked_ = 0;
   if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);

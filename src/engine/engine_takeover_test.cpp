@@ -120,6 +120,17 @@ TEST_F(TakeoverTest, ASmallLoadBalancerIsListedAtOnce) {
   EXPECT_EQ(asked_.lists, 1);
 }
 
+// Nobody wishes anything of it, and what is applied is not what is there.
+TEST_F(TakeoverTest, TheFirstListIsTriedAgainWhereNothingIsOpen) {
+  left_applied(30000, 10);
+  remove_at(30005);
+  script_error(Call::list, Code::throttled);
+  start();
+  running_->engine().attend(kLb);
+  ASSERT_TRUE(kernel_.run_until([&] { return is_there(30005); }));
+  EXPECT_LE(kernel_.now(), begin_ + 10s);
+}
+
 // A question that is under way when the time of doubt ends was asked before it did.
 TEST_F(TakeoverTest, DoubtsOutliveAnAnswerThatComesAfterTheirTime) {
   left_applied(30000, 100);
@@ -241,6 +252,24 @@ TEST_F(TakeoverTest, WhoComesBackInChargeAsksToo) {
   run_until_applied();
   EXPECT_EQ(asked_.lists, 0);
   EXPECT_THAT(asked_.questions, ElementsAre(1u, 1u));
+}
+
+// Somebody else was in charge meanwhile: an audit of what is believed would find nothing.
+TEST_F(TakeoverTest, WhoComesBackInChargeAuditsWhatIsThere) {
+  left_applied(30000, 100);
+  start({.audit_period = 10min, .settle = {}});
+  running_->engine().attend(kLb);
+  ASSERT_TRUE(kernel_.run_until([&] { return asked_.lists == 1; }));
+  pass(1s);
+  may_act_ = false;
+  want(key_of(30000), wish_for(30000, {target(2)}));
+  pass(5s);
+  running_->engine().forget(WishKey(key_of(30000)));
+  remove_at(30050);
+  may_act_ = true;
+  const Instant back = kernel_.now();
+  ASSERT_TRUE(kernel_.run_until([&] { return is_there(30050); }));
+  EXPECT_LE(kernel_.now(), back + 12min);
 }
 
 TEST_F(TakeoverTest, ALookIsCounted) {

@@ -99,11 +99,10 @@ Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted,
   return grants;
 }
 
-std::vector<Grant> without_owner(std::vector<Grant> grants, std::string_view owner_uid,
-                                 std::string_view item, std::span<const Holding> holdings) {
+std::vector<Grant> without_unused(std::vector<Grant> grants, std::span<const Grant> these,
+                                  std::span<const Holding> holdings) {
   std::erase_if(grants, [&](const Grant& grant) {
-    return grant.owner.uid == owner_uid && (item.empty() || grant.item == item) &&
-           !is_lived_in(grant, holdings);
+    return std::ranges::find(these, grant) != these.end() && !is_lived_in(grant, holdings);
   });
   return grants;
 }

@@ -52,10 +52,9 @@ struct Holding {
 // owner, whose listeners must go first. The error names them.
 Result<std::vector<Grant>> with_grant(std::vector<Grant> grants, Grant wanted,
                                       std::span<const Holding> holdings);
-// Those of an owner are gone in which it holds nothing: of one item, or of all when `item` is
-// empty.
-std::vector<Grant> without_owner(std::vector<Grant> grants, std::string_view owner_uid,
-                                 std::string_view item, std::span<const Holding> holdings);
+// Of these, those are gone in which their owner holds nothing.
+std::vector<Grant> without_unused(std::vector<Grant> grants, std::span<const Grant> these,
+                                  std::span<const Holding> holdings);
 // What was given is gone again: what the same item had `before` is back. It stays where one of its
 // listeners lives by now.
 std::vector<Grant> without_given(std::vector<Grant> grants, const Grant& given,

@@ -253,6 +253,16 @@ Result<model::PortRange> granted_ports(const api::Listener& listener, const engi
   return *own;
 }
 
+bool is_anybodys(const engine::Wish& wish, const api::LoadBalancer* balancer) {
+  const auto ways = model::transports_of(wish.protocol);
+  return balancer && std::ranges::any_of(balancer->spec.grants, [&](const api::Grant& grant) {
+           return overlaps(grant, wish.ports) &&
+                  std::ranges::find(ways, grant.protocol, [](model::Transport way) {
+                    return model::to_string(way);
+                  }) != ways.end();
+         });
+}
+
 Error not_sealed(const api::Listener& listener, claims::Trust trust) {
   return error_of(Code::forbidden, "{}",
                   trust == claims::Trust::forged
@@ -316,8 +326,11 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
   // One that people wrote has no status to add to.
   if (api::encode(status).empty()) patch.insert(patch.begin(), put("/status", Object{}));
   // Only while the spec is still the one that was applied, for whom it was: a status must not speak
-  // of another.
-  return {.tests = claims::tests_of(listener), .changes = std::move(patch)};
+  // of another. A peer has no claim that tells apart whom it led to meanwhile; that it leads astray
+  // must be heard at any rate.
+  return {.tests = claims::tests_of(listener),
+          .changes = std::move(patch),
+          .same_generation = outcome.result && claims::is_peer(listener)};
 }
 
 }  // namespace berth::controllers::listener

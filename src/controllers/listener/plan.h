@@ -39,6 +39,9 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
 Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
                                        const api::LoadBalancer* balancer);
 
+// Whether somebody, whoever it is, has a grant of its ports. `balancer` may be null.
+bool is_anybodys(const engine::Wish& wish, const api::LoadBalancer* balancer);
+
 // Why a Listener that is inside a grant of its owner is not acted on, although it looks like ours.
 Error not_sealed(const api::Listener& listener, claims::Trust trust);
 

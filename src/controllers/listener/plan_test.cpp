@@ -99,6 +99,18 @@ TEST(ListenerGrant, IsForItsPortsAndProtocol) {
 }
 
 // Written by hand, it has no status yet.
+// A claim tells whom a lock led to; a peer has none, and its spec may be what it was again.
+TEST(OutcomePatch, WhatIsNotedOfAPeerIsOfItsGeneration) {
+  const api::Listener lock = claims::testing::lock_at({});
+  api::Listener peer = claims::testing::peer_at({.lb = "west"});
+  claims::testing::put(peer.meta.annotations, claims::kLockAnnotation, lock.meta.name);
+  const engine::Outcome astray{.result = fail(Code::unavailable, "elsewhere"), .astray = true};
+  const engine::Outcome done{.listener_id = model::ListenerId("another")};
+  EXPECT_FALSE(outcome_patch(lock, done).same_generation);
+  EXPECT_TRUE(outcome_patch(peer, done).same_generation);
+  EXPECT_FALSE(outcome_patch(peer, astray).same_generation) << "bad news is told at any rate";
+}
+
 TEST(ListenerGrant, WhyNothingIsDoneCanBeNotedOnAnObjectWithoutStatus) {
   const wire::Array patch =
       outcome_patch(listener_of_pool(), {.result = fail(Code::forbidden, "not yours")}).changes;

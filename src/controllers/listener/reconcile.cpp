@@ -9,18 +9,17 @@
 namespace berth::controllers::listener {
 namespace {
 
-using kube::ObjectKey;
 using kube::Requeue;
 
 // Outcomes are written side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kOutcomeWriters = 8;
 
-engine::WishKey wish_key(const ObjectKey& key) { return engine::WishKey(key.to_string()); }
+engine::WishKey wish_key(const ListenerKey& key) { return engine::WishKey(key.object.to_string()); }
 
-ObjectKey key_of(const engine::WishKey& key) {
+ListenerKey key_of(const engine::WishKey& key) {
   const std::size_t slash = key.value.find('/');
-  return {key.value.substr(0, slash), key.value.substr(slash + 1)};
+  return ListenerKey({key.value.substr(0, slash), key.value.substr(slash + 1)});
 }
 
 bool rests(const api::Listener& listener) {
@@ -43,9 +42,9 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
       events_(events),
       options_(std::move(options)),
       wishes_(tasks, {.name = "listener", .registry = registry},
-              [this](const Context& c, const ObjectKey& k) { return reconcile_wish(c, k); }),
+              [this](const Context& c, const ListenerKey& k) { return reconcile_wish(c, k); }),
       notes_(tasks, {.name = "listener-status", .workers = kOutcomeWriters, .registry = registry},
-             [this](const Context& c, const ObjectKey& k) { return reconcile_outcome(c, k); }) {
+             [this](const Context& c, const ListenerKey& k) { return reconcile_outcome(c, k); }) {
   watch();
 }
 
@@ -56,10 +55,10 @@ void ListenerController::watch() {
     const bool again = is_trusted_again(change);
     if (again) {
       const MutexLock lock(mu_);
-      doubtful_.insert(change.object().meta.key());
+      doubtful_.insert(ListenerKey::of(change.object()));
     }
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    if (!change.after || again || !rests(*change.after)) emit(change.object().meta.key());
+    if (!change.after || again || !rests(*change.after)) emit(ListenerKey::of(change.object()));
   });
   notes_.at_start([this] { queue_outcomes(); });
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
@@ -69,8 +68,8 @@ void ListenerController::watch() {
       if (engine_) audit_newcomer(change);
       return;
     }
-    (void)take_doubtful(change.object().meta.key());
-    if (engine_) engine_->forget(wish_key(change.object().meta.key()));
+    (void)take_doubtful(ListenerKey::of(change.object()));
+    if (engine_) engine_->forget(wish_key(ListenerKey::of(change.object())));
   });
   // A grant that came or went decides whether its Listeners are acted on. Those of the first list
   // are known before any Listener is looked at.
@@ -79,7 +78,7 @@ void ListenerController::watch() {
     const auto grants = changed_grants(change.before.get(), change.after.get());
     if (grants.empty()) return;
     for (const auto& one : listeners_.by_index(claims::kBalancerIndex, change.object().meta.name)) {
-      if (is_about(grants, *one) && !rests(*one)) emit(one->meta.key());
+      if (is_about(grants, *one) && !rests(*one)) emit(ListenerKey::of(*one));
     }
   });
 }
@@ -96,7 +95,7 @@ bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& cha
          sealer_.judge(*change.after) != claims::Trust::forged;
 }
 
-bool ListenerController::take_doubtful(const ObjectKey& key) {
+bool ListenerController::take_doubtful(const ListenerKey& key) {
   const MutexLock lock(mu_);
   return doubtful_.erase(key) > 0;
 }
@@ -111,22 +110,22 @@ void ListenerController::audit_newcomer(const kube::Change<api::Listener>& chang
 
 // Outcomes that came while nobody wrote them down.
 void ListenerController::queue_outcomes() {
-  std::vector<ObjectKey> keys;
+  std::vector<ListenerKey> keys;
   {
     const MutexLock lock(mu_);
     for (const auto& [key, noted] : outcomes_) keys.push_back(key);
   }
-  for (const ObjectKey& key : keys) notes_.queue().add(key);
+  for (const ListenerKey& key : keys) notes_.add(key);
 }
 
 void ListenerController::add_to(kube::Manager& manager) {
-  manager.add(wishes_);
-  manager.add(notes_);
+  manager.add(wishes_.core());
+  manager.add(notes_.core());
 }
 
 Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
-                                                   const ObjectKey& key) {
-  const auto listener = listeners_.get(key);
+                                                   const ListenerKey& key) {
+  const auto listener = listeners_.get(key.object);
   const bool doubtful = take_doubtful(key);
   if (!listener || (listener->meta.deleting && !claims::has_our_finalizer(listener->meta))) {
     engine_->forget(wish_key(key));
@@ -153,11 +152,16 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
   Result<engine::Wish> wish = wish_of(listener, options_.naming);
   if (!wish) return wish;
   const auto balancer = balancers_.get("", model::object_name(wish->lb));
-  const Result<model::PortRange> own = granted_ports(listener, *wish, balancer.get());
+  const claims::Trust trust = sealer_.judge(listener);
+  Result<model::PortRange> own = granted_ports(listener, *wish, balancer.get());
+  // Somebody took the grant away, and its pool is gone or has not restored it yet: the seal says
+  // whose the ports were. What one that goes has at the load balancer must go before it.
+  if (!own && listener.meta.deleting && trust == claims::Trust::ours &&
+      !is_anybodys(*wish, balancer.get()))
+    own = wish->ports;
   if (!own) return fail(own.error());
   // One of the version before us has its seal in a moment; until then its grant must do, and the
   // name of its port: there is one Listener for each.
-  const claims::Trust trust = sealer_.judge(listener);
   const bool is_former =
       sealer_.may_seal_again(listener) && claims::has_name_of_its_port(listener, wish->lb);
   if (trust != claims::Trust::ours && !is_former) return fail(not_sealed(listener, trust));
@@ -167,16 +171,16 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
 }
 
 void ListenerController::report(const engine::Outcome& outcome) {
-  const ObjectKey key = key_of(outcome.key);
+  const ListenerKey key = key_of(outcome.key);
   {
     const MutexLock lock(mu_);
     outcomes_.insert_or_assign(key, Noted{outcome, ++reports_});
   }
-  notes_.queue().add(key);
+  notes_.add(key);
 }
 
 Result<Requeue> ListenerController::reconcile_outcome(const Context& context,
-                                                      const ObjectKey& key) {
+                                                      const ListenerKey& key) {
   Noted noted;
   {
     const MutexLock lock(mu_);
@@ -184,7 +188,7 @@ Result<Requeue> ListenerController::reconcile_outcome(const Context& context,
     if (it == outcomes_.end()) return Requeue{};
     noted = it->second;
   }
-  const auto listener = listeners_.get(key);
+  const auto listener = listeners_.get(key.object);
   if (listener && version_of(*listener) == noted.outcome.version) {
     if (Result<> written = note(context, *listener, noted.outcome); !written) return pass(written);
   }
@@ -213,10 +217,10 @@ Result<> ListenerController::write(const Context& context, const api::Listener& 
                                    const claims::ListenerPatch& patch) {
   Result<> written = claims::write_listener(context, client_, listeners_, listener, patch);
   if (written) return written;
-  // A new spec, or another claim, brings the key back through the cache.
-  const Code code = written.error().code;
-  if (code == Code::precondition || code == Code::not_found) return {};
-  return written;
+  // A new spec, or another claim, brings the key back through the cache. A conflict says nothing of
+  // either: the same is tried again.
+  const Error& error = written.error();
+  return kube::was_overtaken(error) && error.code != Code::conflict ? Result<>{} : written;
 }
 
 std::vector<engine::StandingWish> ListenerController::wishes_for(
@@ -233,12 +237,12 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
     const bool applied = wish && rests(*listener);
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
-    out.push_back({.key = wish_key(listener->meta.key()),
+    out.push_back({.key = wish_key(ListenerKey::of(*listener)),
                    .wish = wish ? std::move(*wish) : named(*listener),
                    .applied = applied});
   }
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, claims::kNoBalancer))
-    out.push_back({.key = wish_key(listener->meta.key()), .wish = named(*listener)});
+    out.push_back({.key = wish_key(ListenerKey::of(*listener)), .wish = named(*listener)});
   return out;
 }
 

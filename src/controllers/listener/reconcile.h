@@ -17,7 +17,7 @@
 #include "controllers/listener/plan.h"
 #include "engine/engine.h"
 #include "kube/client/client.h"
-#include "kube/runtime/controller.h"
+#include "kube/runtime/controller_of.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
 
@@ -36,6 +36,8 @@ struct ListenerOptions {
     return model::CredentialId();
   };
 };
+
+using ListenerKey = kube::KeyOf<api::Listener>;
 
 class ListenerController final : public engine::Sink {
  public:
@@ -63,12 +65,12 @@ class ListenerController final : public engine::Sink {
   void queue_outcomes();
   // Its seal is back: what is done for it was done for nobody, or not at all.
   bool is_trusted_again(const kube::Change<api::Listener>& change) const;
-  bool take_doubtful(const kube::ObjectKey& key);
+  bool take_doubtful(const ListenerKey& key);
   void audit_newcomer(const kube::Change<api::Listener>& change);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
-  Result<kube::Requeue> reconcile_wish(const Context& context, const kube::ObjectKey& key);
-  Result<kube::Requeue> reconcile_outcome(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> reconcile_wish(const Context& context, const ListenerKey& key);
+  Result<kube::Requeue> reconcile_outcome(const Context& context, const ListenerKey& key);
   Result<> note(const Context& context, const api::Listener& listener,
                 const engine::Outcome& outcome);
   Result<> write(const Context& context, const api::Listener& listener,
@@ -83,12 +85,12 @@ class ListenerController final : public engine::Sink {
   const ListenerOptions options_;
   engine::Engine* engine_ = nullptr;
   mutable Mutex mu_;
-  std::map<kube::ObjectKey, Noted> outcomes_ GUARDED_BY(mu_);
+  std::map<ListenerKey, Noted> outcomes_ GUARDED_BY(mu_);
   // Trusted again, and not looked at since.
-  std::set<kube::ObjectKey> doubtful_ GUARDED_BY(mu_);
+  std::set<ListenerKey> doubtful_ GUARDED_BY(mu_);
   std::uint64_t reports_ GUARDED_BY(mu_) = 0;
-  kube::Controller wishes_;
-  kube::Controller notes_;
+  kube::ControllerOf<ListenerKey> wishes_;
+  kube::ControllerOf<ListenerKey> notes_;
 };
 
 }  // namespace berth::controllers::listener

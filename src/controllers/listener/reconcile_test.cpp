@@ -116,5 +116,30 @@ TEST_F(StandingWishes, OfAListenerWithoutAGrantNothingIsLeftButItsName) {
       << "so that it is nobody's leftover";
 }
 
+// Somebody deleted the LoadBalancer object, or took the grant out of it, and the pool is gone.
+TEST_F(StandingWishes, OfAListenerThatGoesWithoutAGrantItsOwnIsRemoved) {
+  api::Listener going = of_pool("games");
+  going.meta.deleting = true;
+  going.meta.finalizers = {kube::Interned(api::kFinalizer)};
+  have(going);
+  const auto has_grant_of = [&](std::string uid, std::int64_t port) {
+    api::LoadBalancer object = *balancers_.get("", model::object_name(kDemo));
+    object.meta.resource_version = ++version_ + 10;
+    object.spec.grants[0].owner_uid = std::move(uid);
+    object.spec.grants[0].start_port = port;
+    balancers_.put(std::move(object));
+  };
+  const model::PortRange its{30000, 30000};
+  has_grant_of("uid-of-others", 30001);
+  EXPECT_EQ(wish_of("games").wish.own, its);
+  has_grant_of("uid-of-others", 30000);
+  EXPECT_NE(wish_of("games").wish.own, its) << "another has the port";
+  balancers_.erase({"", model::object_name(kDemo)}, "", 100);
+  EXPECT_EQ(wish_of("games").wish.own, its);
+  put(going.meta.annotations, claims::kSealAnnotation, "forged");
+  have(std::move(going));
+  EXPECT_NE(wish_of("games").wish.own, its) << "somebody wrote it";
+}
+
 }  // namespace
 }  // namespace berth::controllers::listener

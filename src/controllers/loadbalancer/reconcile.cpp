@@ -2,7 +2,6 @@
 
 #include <boost/json.hpp>
 
-#include "api/decode.h"
 #include "api/walkers.h"
 #include "claims/grantor.h"
 #include "controllers/loadbalancer/plan.h"
@@ -10,7 +9,6 @@
 namespace berth::controllers::loadbalancer {
 namespace {
 
-using kube::ObjectKey;
 using kube::Requeue;
 using wire::Object;
 
@@ -22,6 +20,10 @@ constexpr Duration kTryAgain = std::chrono::seconds{15};
 constexpr Duration kGather = std::chrono::seconds{2};
 // Load balancers are independent.
 constexpr int kWorkers = 4;
+
+BalancerKey key_of(const model::LoadBalancerRef& lb) {
+  return BalancerKey({"", model::object_name(lb)});
+}
 
 // All of them at one time, so that one call is enough: a load balancer that came meanwhile joins
 // the others at their next look, or at the one after it.
@@ -39,38 +41,35 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
                                                const model::LoadBalancerDefaults& defaults,
                                                const lb::Drivers& drivers, engine::Engine& engine,
                                                metrics::Registry* registry)
-    : client_(client),
-      balancers_(balancers),
+    : balancers_(balancers),
+      objects_(api::load_balancers(client, balancers)),
       listeners_(listeners),
       engine_(engine),
       describer_(tasks, drivers,
-                 [this](const model::LoadBalancerRef& lb) {
-                   controller_.queue().add({"", model::object_name(lb)});
-                 }),
+                 [this](const model::LoadBalancerRef& lb) { controller_.add(key_of(lb)); }),
       controller_(tasks, {.name = "loadbalancer", .workers = kWorkers, .registry = registry},
-                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+                  [this](const Context& c, const BalancerKey& k) { return reconcile(c, k); }) {
   controller_.watch(balancers_, [](const auto& change, const auto& emit) {
     const bool same_wish = change.before && change.after &&
                            change.before->meta.generation == change.after->meta.generation;
-    if (change.after && !same_wish) emit(change.object().meta.key());
+    if (change.after && !same_wish) emit(BalancerKey::of(change.object()));
   });
   // How many listeners it has is part of what it says.
   controller_.watch(
       listeners,
       [defaults](const auto& change, const auto& emit) {
         if (change.initial || (change.before && change.after)) return;
-        if (const auto lb = claims::load_balancer_of(change.object(), defaults))
-          emit({"", model::object_name(*lb)});
+        if (const auto lb = claims::load_balancer_of(change.object(), defaults)) emit(key_of(*lb));
       },
       kGather);
 }
 
-Result<Requeue> LoadBalancerController::reconcile(const Context& context, const ObjectKey& key) {
-  const auto object = balancers_.get(key);
+Result<Requeue> LoadBalancerController::reconcile(const Context& context, const BalancerKey& key) {
+  const auto object = balancers_.get(key.object);
   if (!object || object->meta.deleting) return Requeue{};
   const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);
   if (!ref) return fail(ref.error());
-  const std::size_t listeners = listeners_.by_index(claims::kBalancerIndex, key.name).size();
+  const std::size_t listeners = listeners_.by_index(claims::kBalancerIndex, key.object.name).size();
   if (object->spec.grants.empty() && listeners == 0) {
     // The last look at it: what was left there, nobody would find any more.
     engine_.audit(*ref);
@@ -80,7 +79,7 @@ Result<Requeue> LoadBalancerController::reconcile(const Context& context, const 
   bool first = false;
   {
     const MutexLock lock(mu_);
-    first = audited_.insert(key.name).second;
+    first = audited_.insert(key.object.name).second;
   }
   // Whatever its description says: somebody may have credentials for it that we have not.
   if (first) engine_.attend(*ref);
@@ -102,26 +101,18 @@ Result<> LoadBalancerController::write_status(const Context& context,
   // A JSON Patch, because a merge would leave members that went away.
   const wire::Array patch{
       Object{{"op", "add"}, {"path", "/status"}, {"value", api::encode(status)}}};
-  Result<wire::Value> written =
-      client_.patch(context, api::load_balancer_kind().type, object.meta.key(),
-                    kube::PatchType::json, patch, {.subresource = "status"});
-  if (!written && written.error().code == Code::not_found) return {};
-  if (!written) return pass(written);
-  if (Result<api::LoadBalancer> next = api::decode_load_balancer(*written))
-    balancers_.put(std::move(*next));
+  auto written = objects_.patch_status(context, object.meta.key(), kube::PatchType::json, patch);
+  if (!written && written.error().code != Code::not_found) return pass(written);
   return {};
 }
 
 // Nobody has a port on it. The version is the precondition: a grant may come in this moment.
 Result<> LoadBalancerController::remove_unused(const Context& context,
                                                const api::LoadBalancer& object) {
-  const Result<> removed = client_.remove(
-      context, api::load_balancer_kind().type, object.meta.key(),
+  const Result<> removed = objects_.remove(
+      context, object.meta.key(),
       {.uid = object.meta.uid, .resource_version = std::to_string(object.meta.resource_version)});
-  if (removed || removed.error().code == Code::not_found) return {};
-  if (removed.error().code == Code::precondition || removed.error().code == Code::conflict)
-    return {};
-  return removed;
+  return !removed && kube::was_overtaken(removed.error()) ? Result<>{} : removed;
 }
 
 }  // namespace berth::controllers::loadbalancer

@@ -454,5 +454,18 @@ TEST(BindingFarewell, AMarkThatSomebodyTookOffComesBackWhileThePodWaitsForItsPor
   EXPECT_EQ(room.status(), "NotReady");
 }
 
+// The cache alone has lost it.
+TEST(BindingFarewell, APodThatTheServerHasKeepsItsPortBinding) {
+  Room room;
+  room.make_ready();
+  room.pod.reset();
+  EXPECT_TRUE(room.look().ask_server);
+  room.server_uid = "uid-1";
+  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(room.look().look_again);
+  room.server_uid = "";
+  EXPECT_FALSE(is_idle(room.look()));
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -71,6 +71,16 @@ TEST_F(LostClaim, APortThatStillLeadsSomewhereIsWaitedFor) {
   EXPECT_TRUE(room_.look().look_again);
 }
 
+// Its lock has the claim, whichever load balancer somebody writes first.
+TEST_F(LostClaim, NoClaimIsWrittenOnAPeer) {
+  Room room({entry(30000, {"east", "west"})});
+  room.give_token(*room.pod, kToken);
+  room.make_ready();
+  put(room.listeners["west-tcp-30000"].meta.annotations, ledger::kClaimAnnotation, "");
+  for (const BindingPlan::Change& one : room.look().changes)
+    EXPECT_FALSE(one.change.claim) << one.listener->meta.name;
+}
+
 TEST_F(LostClaim, ThePortOfAPodThatIsReachedIsItsOwnAgainAndItStaysReady) {
   Room room({entry(30000, {"east", "west"})});
   room.make_ready();
@@ -198,7 +208,6 @@ TEST(BindingPlan, AClaimThatCannotBeReadIsHeld) {
   Room room;
   room.make_ready();
   room.set_claim(R"({"v":2,"state":"Bound"})");
-  room.is_unreadable = true;
   EXPECT_TRUE(is_idle(room.look()));
 }
 
@@ -206,7 +215,6 @@ TEST(BindingPlan, APodIsNotReadyWhenAPortWithAClaimThatCannotBeReadLosesAListene
   Room room({entry(30000, {"east", "west"})});
   room.make_ready();
   room.set_claim(R"({"v":2,"state":"Bound"})", "east-tcp-30000");
-  room.is_unreadable = true;
   ASSERT_TRUE(is_idle(room.look()));
   room.listeners.erase("west-tcp-30000");
   const BindingPlan plan = room.look();
@@ -218,7 +226,6 @@ TEST(BindingPlan, WhatCanBeReadIsKeptUpBesideAClaimThatCannot) {
   Room room({entry(30000), entry(30001)});
   room.make_ready();
   room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
-  room.is_unreadable = true;
   ASSERT_TRUE(is_idle(room.look()));
   room.listeners.at("demo-tcp-30001").spec.target_group.reset();
   EXPECT_EQ(room.look().pod_note.status, "NotReady") << "it is known to lead nowhere";
@@ -233,7 +240,6 @@ TEST(BindingPlan, APortThatWentToAnotherIsNotReadyBesideAClaimThatCannotBeRead) 
   Room room({entry(30000), entry(30001)});
   room.make_ready();
   room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
-  room.is_unreadable = true;
   ASSERT_TRUE(is_idle(room.look()));
   ledger::Claim claim = room.claim("demo-tcp-30001");
   claim.pod_name = "room-7";
@@ -246,12 +252,15 @@ TEST(BindingPlan, APortThatWentToAnotherIsNotReadyBesideAClaimThatCannotBeRead) 
 // Somebody wrote another Pod's name into the claim: both were told of the port.
 TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
   Room room;
-  room.is_contested = true;
+  kube::Pod other = room.new_pod("uid-2", ledger::make_token(testing::kNow, 2, 2));
+  other.meta.name = "room-1";
+  other.conditions = {{kube::Interned(api::kPortsReadyCondition), kube::ConditionStatus::yes}};
+  room.others = {other};
   room.make_ready();
   EXPECT_EQ(room.target(), "10.0.0.1:8000 w10");
   EXPECT_NE(room.pod_says(api::kBindStatusAnnotation), "Ready");
   EXPECT_TRUE(room.look().look_again);
-  room.is_contested = false;
+  room.others.clear();
   room.make_ready();
   EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "Ready");
 }
@@ -260,11 +269,13 @@ TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
 TEST(BindingPlan, ALockThatSomebodyChangedIsLeftAsItIs) {
   Room room;
   room.make_ready();
-  room.is_changed = true;
+  room.pool = claims::testing::pool_with({claims::testing::tcp_item("item1", 30000, 30010)});
+  const api::Listener before = room.listeners.at("demo-tcp-30000");
+  put(room.listeners.at("demo-tcp-30000").meta.annotations, claims::kSealAnnotation, "edited");
   EXPECT_TRUE(is_idle(room.look()));
   room.lose_pod();
   EXPECT_THAT(room.look().changes, IsEmpty());
-  room.is_changed = false;
+  room.listeners["demo-tcp-30000"] = before;
   EXPECT_EQ(room.look().changes.size(), 1u);
 }
 

@@ -137,6 +137,7 @@ class Planner {
     if (!view_.server_uid) {
       plan_.ask_server = true;
     } else if (*view_.server_uid == slot.claim.pod_uid) {
+      is_unseen_ = true;
       look_again(kCatchUp);
     } else {
       release(slot);
@@ -308,7 +309,8 @@ class Planner {
   bool may_have_again(const HeldSlot& slot) const {
     const kube::Pod& pod = *view_.pod;
     const api::PortBindingItem* const entry = entry_for(told_, *slot.lock);
-    if (!entry || !claims::claim_text(*slot.lock).empty()) return false;
+    if (!entry || claims::is_peer(*slot.lock) || !claims::claim_text(*slot.lock).empty())
+      return false;
     if (!was_admitted() || !leads_nowhere_else(slot, *entry)) return false;
     if (leads_somewhere(slot)) return true;
     // What terminates has no use for it any more.
@@ -410,7 +412,7 @@ class Planner {
     // Another controller made it, for a Pod or for a Node. Who deletes it means it.
     if (!is_marked && pod_uid.empty() && !view_.binding->meta.deleting) return;
     // Not seen yet, or its slots are not: nothing says that it is over.
-    if (has_living_pod() && !told_.empty()) return;
+    if (is_unseen_ || (has_living_pod() && !told_.empty())) return;
     // Admission finds a kept name's ports through it: the next attempt, if this one fails, too.
     if (name_returns_) return;
     if (draining_ || kept_) {
@@ -503,6 +505,7 @@ class Planner {
   std::size_t own_ = 0;
   bool draining_ = false;
   bool name_returns_ = false;
+  bool is_unseen_ = false;  // the server has the Pod, and our cache does not show it
   std::optional<ledger::Claim> kept_;
   claims::ListenerPtr lost_;
 };

@@ -41,7 +41,7 @@ TEST(BindingPlan, APodOfAnotherControllerStaysAsItIs) {
   put(room.pod->meta.annotations, api::kBindStatusAnnotation, std::string(api::kReady));
   room.pod->conditions = {{kube::Interned(api::kPortsReadyCondition), kube::ConditionStatus::yes}};
   EXPECT_FALSE(is_idle(room.look())) << "nothing leads to it";
-  room.is_foreign = true;
+  room.listeners["demo-tcp-30000"] = claims::testing::foreign_at({});
   EXPECT_TRUE(is_idle(room.look())) << "players reach it through the other controller's Listeners";
 }
 
@@ -242,11 +242,11 @@ TEST(BindingPlan, TheBindingSaysSinceWhenItIsNotReadyAndNothingOnceItIs) {
 TEST(BindingPlan, WhatThePoolChangesReachesPodAndBinding) {
   Room room;
   room.make_ready();
-  api::PortPool pool;
+  api::PortPool pool = claims::testing::pool_with({});
   pool.status.pool_items = {{.item_name = "item1",
                              .pool_item_load_balancers = {{.id = "edge:demo", .ips = {"2.2.2.2"}}},
                              .external = "outside"}};
-  room.pool = std::make_shared<const api::PortPool>(pool);
+  room.pool = pool;
   room.step();
   const auto told = api::decode_pool_bindings(room.pod_says(api::kPoolBindingsAnnotation));
   ASSERT_TRUE(told);
@@ -260,7 +260,7 @@ TEST(BindingPlan, WhatThePoolChangesReachesPodAndBinding) {
 TEST(BindingPlan, AnItemThatLeftThePoolLeavesItsPodsAsTheyAre) {
   Room room;
   room.make_ready();
-  room.pool = std::make_shared<const api::PortPool>();
+  room.pool = claims::testing::pool_with({});
   EXPECT_TRUE(is_idle(room.look()));
 }
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/decode.h"
 #include "claims/finalizer.h"
+#include "controllers/portpool/binding_view.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/failures.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
-#include "controllers/portpool/pool_plan.h"
-#include "controllers/portpool/told.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -53,12 +51,13 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
                                      metrics::Registry* registry)
     : client_(client),
       caches_(caches),
+      objects_(api::port_bindings(client, caches.bindings)),
       claimer_(claimer),
       sealer_(sealer),
       events_(events),
       options_(std::move(options)),
       controller_(tasks, counting_failures("portbinding", kWorkers, registry),
-                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+                  [this](const Context& c, const PodKey& k) { return reconcile(c, k); }) {
   watch();
 }
 
@@ -68,34 +67,31 @@ void BindingController::watch() {
     // Somebody may have taken off what says so.
     if (has_ports(change.object()) ||
         !caches_.listeners.by_index(claims::kPodIndex, key.to_string()).empty())
-      emit(key);
+      emit(PodKey(key));
   });
   caches_.pods.on_change([this](const kube::Change<kube::Pod>& change) {
     if (change.after) return;
     const MutexLock lock(mu_);
     lost_since_.erase(change.before->meta.uid);
   });
-  controller_.watch(caches_.bindings,
-                    [](const auto& change, const auto& emit) { emit(change.object().meta.key()); });
+  controller_.watch(caches_.bindings, [](const auto& change, const auto& emit) {
+    emit(PodKey(change.object().meta.key()));
+  });
   controller_.watch(caches_.listeners, [this](const auto& change, const auto& emit) {
-    for (const auto& listener : {change.before, change.after}) {
-      if (!listener) continue;
-      if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(*pod);
-    }
-    // A Pod that lost its claim, or whose lock was not there, may have it now.
-    if (!change.after || !claims::claim_text(*change.after).empty()) return;
-    for (const auto& pod : pods_told_of(*change.after, caches_.pods)) emit(pod->meta.key());
+    for (const ObjectKey& pod : pods_concerned(change, caches_.listeners, caches_.pods))
+      emit(PodKey(pod));
   });
   controller_.watch(caches_.pools, [this](const auto& change, const auto& emit) {
     if (!concerns_pods(change)) return;
-    for (const ListenerPtr& listener :
-         caches_.listeners.by_index(claims::kPoolIndex, change.object().meta.key().to_string())) {
-      if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(*pod);
+    for (const ListenerPtr& listener : caches_.listeners.by_index(
+             claims::kOwnerIndex, claims::pool_key(change.object().meta.key()))) {
+      if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(PodKey(*pod));
     }
   });
 }
 
-Result<Requeue> BindingController::reconcile(const Context& context, const ObjectKey& key) {
+Result<Requeue> BindingController::reconcile(const Context& context, const PodKey& pod) {
+  const ObjectKey& key = pod.object;
   if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
   BindingView view = view_of(key, context.tasks);
   BindingPlan plan = plan_binding(view);
@@ -119,16 +115,12 @@ Result<Requeue> BindingController::reconcile(const Context& context, const Objec
 }
 
 BindingView BindingController::view_of(const ObjectKey& key, Tasks& tasks) {
-  BindingView view{.key = key,
-                   .pod = caches_.pods.get(key),
-                   .binding = caches_.bindings.get(key),
-                   .pool_of = [this](const ObjectKey& pool) { return caches_.pools.get(pool); },
-                   .now = tasks.wall_time(),
-                   .quarantine = options_.quarantine,
-                   .max_keep = options_.max_keep};
-  add_slots(view);
-  add_told(view, sealer_.ring());
-  add_lost(view);
+  BindingView view =
+      view_binding(key, caches_, sealer_,
+                   {.now = tasks.wall_time(),
+                    .quarantine = options_.quarantine,
+                    .max_keep = options_.max_keep,
+                    .age_of = [this](const api::Listener& lock) { return claimer_.age(lock); }});
   view.lost_for = lost_for(view, tasks.now());
   return view;
 }
@@ -139,78 +131,6 @@ Duration BindingController::lost_for(const BindingView& view, Instant now) {
     return now - lost_since_.try_emplace(view.pod->meta.uid, now).first->second;
   if (view.pod) lost_since_.erase(view.pod->meta.uid);
   return {};
-}
-
-void BindingController::add_slots(BindingView& view) const {
-  std::vector<ListenerPtr> locks =
-      caches_.listeners.by_index(claims::kPodIndex, view.key.to_string());
-  if (view.pod) {
-    const std::string_view token = kube::get(view.pod->meta.labels, ledger::kTokenLabel);
-    const auto unbound = token.empty() ? std::vector<ListenerPtr>{}
-                                       : caches_.listeners.by_index(claims::kTokenIndex, token);
-    locks.insert(locks.end(), unbound.begin(), unbound.end());
-  }
-  std::ranges::sort(locks, {}, [](const ListenerPtr& lock) { return lock->meta.key(); });
-  const auto same =
-      std::ranges::unique(locks, {}, [](const ListenerPtr& lock) { return lock->meta.key(); });
-  locks.erase(same.begin(), same.end());
-  for (ListenerPtr& lock : locks) {
-    HeldSlot slot = slot_of(std::move(lock), view.key);
-    // A token that a Pod of another namespace carries is no claim of it.
-    if (slot.claim.ns == view.key.ns) view.slots.push_back(std::move(slot));
-  }
-}
-
-HeldSlot BindingController::slot_of(ListenerPtr lock, const ObjectKey& pod) const {
-  const auto claim = claims::claim_of(*lock);
-  HeldSlot slot{.peers = peers_in(caches_.listeners, *lock),
-                .claim = claim.value_or(ledger::Claim{}),
-                .seen_for = claimer_.age(*lock),
-                .is_changed = sealer_.judge(*lock) == claims::Trust::forged && is_wanted(*lock)};
-  // What somebody wrote on a Pod contests nothing: what we tell a Pod of is sealed.
-  const auto ring = sealer_.ring();
-  const auto is_told = [&](const kube::Pod& other) {
-    if (!ring) return true;
-    const crypto::SealVerdict verdict = proof_of(other, *ring).verdict;
-    return verdict != crypto::SealVerdict::forged && verdict != crypto::SealVerdict::absent;
-  };
-  slot.is_contested =
-      std::ranges::any_of(pods_told_of(*lock, caches_.pods), [&](const auto& other) {
-        return other->meta.key() != pod &&
-               other->condition(api::kPortsReadyCondition) == kube::ConditionStatus::yes &&
-               is_told(*other);
-      });
-  slot.lock = std::move(lock);
-  return slot;
-}
-
-// Its pool will put it right.
-bool BindingController::is_wanted(const api::Listener& lock) const {
-  const auto pool = caches_.pools.get(claims::pool_of(lock));
-  return pool && !pool->meta.deleting &&
-         std::ranges::find(pool->spec.pool_items, claims::item_of(lock),
-                           &api::PortPoolItem::item_name) != pool->spec.pool_items.end();
-}
-
-void BindingController::add_lost(BindingView& view) const {
-  if (!view.pod || view.pod->finished()) return;
-  for (const api::PortBindingItem& entry : view.told) {
-    const auto lock = lock_of(entry, caches_.listeners);
-    if (!lock) {
-      view.misses_lock = true;
-      continue;
-    }
-    if (claims::is_foreign(*lock)) view.is_foreign = true;
-    if (!claims::belongs_to_pool(*lock)) continue;
-    if (claims::is_unreadable(*lock)) view.is_unreadable = true;
-    const bool held = std::ranges::any_of(view.slots, [&](const HeldSlot& slot) {
-      return slot.lock->meta.key() == lock->meta.key();
-    });
-    if (!held) view.lost.push_back(slot_of(lock, view.key));
-  }
-  // One that we admitted has a claim or its token, whatever people do to its Listeners.
-  if (!view.slots.empty() || kube::has(view.pod->meta.labels, ledger::kTokenLabel))
-    view.is_foreign = false;
 }
 
 Result<std::string> BindingController::ask_server(const Context& context, const ObjectKey& key) {
@@ -236,28 +156,24 @@ Result<> BindingController::apply(const Context& context, const BindingView& vie
 
 Result<> BindingController::write_object(const Context& context, const BindingView& view,
                                          const BindingPlan& plan) {
-  const kube::ResourceType& type = api::port_binding_kind().type;
   if (plan.create_binding) return create_object(context, *plan.create_binding);
   if (plan.delete_binding) return remove_object(context, *view.binding);
   if (plan.patch_binding) {
-    Result<Value> written =
-        client_.patch(context, type, view.key, kube::PatchType::merge, *plan.patch_binding);
+    auto written = objects_.patch(context, view.key, kube::PatchType::merge, *plan.patch_binding);
     if (!written) return pass(written);
-    (void)remember(*written);
   }
   if (plan.binding_status) {
-    Result<Value> written = client_.patch(context, type, view.key, kube::PatchType::json,
-                                          *plan.binding_status, {.subresource = "status"});
+    auto written =
+        objects_.patch_status(context, view.key, kube::PatchType::json, *plan.binding_status);
     if (!written) return pass(written);
-    (void)remember(*written);
   }
   return {};
 }
 
 Result<> BindingController::create_object(const Context& context, const Value& object) {
-  Result<Value> made = client_.create(context, api::port_binding_kind().type, object);
+  auto made = objects_.create(context, object);
   if (made) {
-    if (const auto binding = remember(*made)) events_.record(binding_created(*binding));
+    if (*made) events_.record(binding_created(**made));
     return {};
   }
   if (made.error().code != Code::already_exists) return pass(made);
@@ -266,16 +182,14 @@ Result<> BindingController::create_object(const Context& context, const Value& o
 }
 
 Result<> BindingController::remove_object(const Context& context, const api::PortBinding& binding) {
-  const kube::ResourceType& type = api::port_binding_kind().type;
+  const ObjectKey key = binding.meta.key();
   if (!binding.meta.deleting) {
-    Result<> removed = client_.remove(context, type, binding.meta.key(), {.uid = binding.meta.uid});
+    Result<> removed = objects_.remove(context, key, {.uid = binding.meta.uid});
     if (!removed) return removed;
   }
   if (!claims::has_our_finalizer(binding.meta)) return {};
-  Result<Value> released = client_.patch(context, type, binding.meta.key(), kube::PatchType::json,
-                                         claims::finalizer_patch(binding.meta, false));
-  if (!released) return pass(released);
-  return {};
+  return objects_.patch_away(context, key, kube::PatchType::json,
+                             claims::finalizer_patch(binding.meta, false));
 }
 
 // Annotation and condition in one write; the uid is a precondition, because a new Pod of the same
@@ -298,14 +212,8 @@ Result<> BindingController::write_note(const Context& context, const kube::Pod& 
   // Otherwise the next round, which our own writes bring, would tell it once more.
   const auto version =
       kube::parse_resource_version(wire::string_at(*written, "/metadata/resourceVersion"));
-  if (version) controller_.queue().park(pod.meta.key(), caches_.pods, *version);
+  if (version) controller_.park(PodKey::of(pod), caches_.pods, *version);
   return {};
-}
-
-Result<api::PortBinding> BindingController::remember(const Value& binding) {
-  Result<api::PortBinding> decoded = api::decode_port_binding(binding);
-  if (decoded) caches_.bindings.put(*decoded);
-  return decoded;
 }
 
 }  // namespace berth::controllers::portpool

@@ -1,19 +1,21 @@
 // The controller of one Pod's ports: claims find their Pods, Listeners lead to them, PortBindings
 // say so, and everything is taken back when the Pod is gone.
 //
-// Keyed by the Pod's namespace and name, which the PortBinding shares. All decisions are in
-// binding_plan.h. Runs on the leader; owned by the composition root.
+// Keyed by the Pod's namespace and name, which the PortBinding shares. What it sees is put
+// together in binding_view.h, all decisions are in binding_plan.h. Runs on the leader; owned by the
+// composition root.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <string>
 
+#include "api/clients.h"
 #include "base/mutex.h"
 #include "claims/claimer.h"
 #include "controllers/portpool/binding_plan.h"
 #include "controllers/portpool/caches.h"
-#include "kube/runtime/controller.h"
+#include "kube/runtime/controller_of.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
 
@@ -30,23 +32,22 @@ struct BindingOptions {
   std::function<void(Duration)> on_ready = [](Duration) {};
 };
 
+// The PortBinding has the same name.
+using PodKey = kube::KeyOf<kube::Pod>;
+
 class BindingController {
  public:
   BindingController(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
                     const claims::Sealer& sealer, kube::EventRecorder& events,
                     BindingOptions options, metrics::Registry* registry);
 
-  void add_to(kube::Manager& manager) { manager.add(controller_); }
+  void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
 
  private:
   void watch();
-  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> reconcile(const Context& context, const PodKey& pod);
   BindingView view_of(const kube::ObjectKey& key, Tasks& tasks);
-  void add_slots(BindingView& view) const;
-  void add_lost(BindingView& view) const;
   Duration lost_for(const BindingView& view, Instant now);
-  HeldSlot slot_of(claims::ListenerPtr lock, const kube::ObjectKey& pod) const;
-  bool is_wanted(const api::Listener& lock) const;
   Result<std::string> ask_server(const Context& context, const kube::ObjectKey& key);
 
   // `precondition`: overtaken; what overtook us brings the key back.
@@ -55,11 +56,10 @@ class BindingController {
   Result<> create_object(const Context& context, const wire::Value& object);
   Result<> remove_object(const Context& context, const api::PortBinding& binding);
   Result<> write_note(const Context& context, const kube::Pod& pod, const PodNote& note);
-  // Into the cache; what the server answered.
-  Result<api::PortBinding> remember(const wire::Value& binding);
 
   kube::Client& client_;
   Caches caches_;
+  const api::PortBindings objects_;
   claims::Claimer& claimer_;
   const claims::Sealer& sealer_;
   kube::EventRecorder& events_;
@@ -68,7 +68,7 @@ class BindingController {
   // Of Pods that live and lack a claim, by uid: how old they are, the API server's clock says,
   // which is not ours.
   std::map<std::string, Instant> lost_since_ GUARDED_BY(mu_);
-  kube::Controller controller_;
+  kube::ControllerOf<PodKey> controller_;
 };
 
 }  // namespace berth::controllers::portpool

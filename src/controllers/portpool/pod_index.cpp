@@ -6,6 +6,16 @@
 #include "controllers/portpool/pool_plan.h"
 
 namespace berth::controllers::portpool {
+namespace {
+
+// Of the slot that it is part of.
+kube::ObjectKey lock_key(const api::Listener& listener) {
+  const std::string_view lock = kube::get(listener.meta.annotations, kLockAnnotation);
+  return {std::string(listener.meta.ns.view()),
+          lock.empty() ? listener.meta.name : std::string(lock)};
+}
+
+}  // namespace
 
 void add_pod_indexes(kube::Store<kube::Pod>& pods) {
   pods.add_index(std::string(kTokenPodIndex), [](const kube::Pod& pod, kube::EmitKey emit) {
@@ -48,12 +58,22 @@ std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& 
   return pods.by_index(kToldPodIndex, lock.meta.key().to_string());
 }
 
+std::set<kube::ObjectKey> pods_concerned(const kube::Change<api::Listener>& change,
+                                         const claims::ListenerStore& listeners,
+                                         const kube::Store<kube::Pod>& pods) {
+  std::set<kube::ObjectKey> out;
+  for (const auto& listener : {change.before, change.after}) {
+    if (!listener) continue;
+    if (auto pod = pod_of(*listener, listeners, pods)) out.insert(std::move(*pod));
+  }
+  for (const auto& pod : pods.by_index(kToldPodIndex, lock_key(change.object()).to_string()))
+    out.insert(pod->meta.key());
+  return out;
+}
+
 Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Pod>& pods) {
   if (!claims::has_targets(listener.spec)) return {};
-  const std::string_view lock = kube::get(listener.meta.annotations, claims::kLockAnnotation);
-  const kube::ObjectKey key{std::string(listener.meta.ns.view()),
-                            lock.empty() ? listener.meta.name : std::string(lock)};
-  const auto told = pods.by_index(kToldPodIndex, key.to_string());
+  const auto told = pods.by_index(kToldPodIndex, lock_key(listener).to_string());
   for (const api::ListenerBackend* const backend : api::backends_of(listener.spec)) {
     const bool known = std::ranges::any_of(told, [&](const auto& pod) {
       return pod->host_ip.view() == backend->ip ||
@@ -73,7 +93,10 @@ Result<> check_targets(const api::Listener& listener, const kube::Store<kube::Po
 claims::ListenerPtr lock_of(const api::PortBindingItem& entry,
                             const claims::ListenerStore& listeners) {
   const auto key = api::lock_of(entry);
-  return key ? listeners.get(*key) : nullptr;
+  claims::ListenerPtr found = key ? listeners.get(*key) : nullptr;
+  if (!found || !claims::is_peer(*found)) return found;
+  // Whoever may edit the Pod or its PortBinding may write its load balancers in another order.
+  return listeners.get(key->ns, kube::get(found->meta.annotations, kLockAnnotation));
 }
 
 }  // namespace berth::controllers::portpool

@@ -3,11 +3,13 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "api/port_binding.h"
 #include "claims/slot.h"
 #include "kube/cache/pod.h"
+#include "kube/cache/store.h"
 #include "model/load_balancer.h"
 
 namespace berth::controllers::portpool {
@@ -30,6 +32,12 @@ std::optional<kube::ObjectKey> pod_of(const api::Listener& listener,
 // Pods that live and were told of the slot of this lock, whoever told them.
 std::vector<std::shared_ptr<const kube::Pod>> pods_told_of(const api::Listener& lock,
                                                            const kube::Store<kube::Pod>& pods);
+
+// Pods for which a change of a Listener may mean something: those whose claim its slot has or had,
+// and those that were told of it. What is written in place of a claim may name nobody, or another.
+std::set<kube::ObjectKey> pods_concerned(const kube::Change<api::Listener>& change,
+                                         const claims::ListenerStore& listeners,
+                                         const kube::Store<kube::Pod>& pods);
 
 // Whether each target of the Listener is an address of a Pod that lives and was told of its port,
 // or of that Pod's node. The error names the one that is not.

@@ -1,7 +1,6 @@
 #include "controllers/portpool/pool_plan.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "api/keys.h"
 #include "api/walkers.h"
@@ -12,9 +11,6 @@ namespace {
 
 using claims::RefsOf;
 using model::LoadBalancerRef;
-using wire::Array;
-using wire::Object;
-using wire::Value;
 
 struct ItemParts {
   std::vector<LoadBalancerRef> lbs;
@@ -48,20 +44,6 @@ model::PortRange used_ports(const api::PortPoolItem& item) {
   return {api::slot_ports(item, 0).first, api::slot_ports(item, api::slot_count(item) - 1).last};
 }
 
-bool is_older(const api::PortPool& a, const api::PortPool& b) {
-  return std::tie(a.meta.created, a.meta.uid) < std::tie(b.meta.created, b.meta.uid);
-}
-
-bool wants_same(const api::PortPool& pool, const WantedGrant& wanted, const RefsOf& refs_of) {
-  return std::ranges::any_of(pool.spec.pool_items, [&](const api::PortPoolItem& item) {
-    const Result<std::vector<WantedGrant>> grants = wanted_grants(pool, item, refs_of, {});
-    return grants && std::ranges::any_of(*grants, [&](const WantedGrant& other) {
-             return other.lb == wanted.lb && other.grant.transport == wanted.grant.transport &&
-                    other.grant.ports.overlaps(wanted.grant.ports);
-           });
-  });
-}
-
 api::LoadBalancerBrief brief_of(const std::string& text, const LoadBalancerRef& lb,
                                 const api::LoadBalancer* object) {
   api::LoadBalancerBrief brief{.id = shown_id(text, lb), .region = lb.region};
@@ -83,7 +65,7 @@ std::string missing_address(const LoadBalancerRef& lb, const api::LoadBalancer* 
                      failed ? object->status.last_error : "its address is not known yet");
 }
 
-void judge(const ItemReport& report, api::PortPoolItemStatus& status) {
+void judge(const frontend::PartReport& report, api::PortPoolItemStatus& status) {
   status.status = std::string(api::kNotReady);
   if (!report.problem.empty()) {
     status.message = report.problem;
@@ -95,7 +77,7 @@ void judge(const ItemReport& report, api::PortPoolItemStatus& status) {
 }
 
 api::PortPoolItemStatus item_status(const api::PortPool& pool, const api::PortPoolItem& item,
-                                    ItemReport report, const BalancerOf& balancer_of,
+                                    frontend::PartReport report, const BalancerOf& balancer_of,
                                     const RefsOf& refs_of) {
   api::PortPoolItemStatus status{.item_name = item.item_name,
                                  .load_balancer_ids = item.load_balancer_ids,
@@ -136,133 +118,105 @@ api::PortPoolItemStatus leaving_status(const api::PortPool& pool, const std::str
   return status;
 }
 
+// A slot on each of its load balancers, for one transport. The first is the lock.
+void add_slot(const api::PortPool& pool, const api::PortPoolItem& item, const ItemParts& parts,
+              const std::vector<std::shared_ptr<const frontend::Labels>>& labels,
+              const model::PortRange& ports, model::Transport protocol,
+              std::vector<frontend::WantedListener>& out) {
+  for (std::size_t i = 0; i < parts.lbs.size(); ++i) {
+    const LoadBalancerRef& lb = parts.lbs[i];
+    out.push_back({.name = api::pool_listener_name(lb, protocol, ports),
+                   .part = item.item_name,
+                   .lb = lb,
+                   .spec = {.load_balancer_id = shown_id(item.load_balancer_ids[i], lb),
+                            .port = ports.first,
+                            .end_port = ports.size() > 1 ? ports.last : 0,
+                            .protocol = std::string(model::to_string(protocol)),
+                            .listener_attribute = pool.spec.listener_attribute,
+                            .certificate = item.certificate},
+                   .labels = labels[i],
+                   .leads = frontend::Leads::by_claim,
+                   .lock = i == 0 ? std::string()
+                                  : api::pool_listener_name(parts.lbs.front(), protocol, ports),
+                   .peers = i == 0 ? peer_names(parts.lbs, protocol, ports) : std::string(),
+                   .found_by = model::name_in(item.load_balancer_ids[i], lb)});
+  }
+}
+
+std::vector<frontend::WantedListener> listeners_of(const api::PortPool& pool,
+                                                   const api::PortPoolItem& item,
+                                                   const ItemParts& parts) {
+  std::vector<std::shared_ptr<const frontend::Labels>> labels;  // by load balancer
+  for (const LoadBalancerRef& lb : parts.lbs)
+    labels.push_back(std::make_shared<const frontend::Labels>(
+        api::pool_listener_labels(pool.meta.name, item.item_name, lb, item.segment_length > 1)));
+  std::vector<frontend::WantedListener> out;
+  for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
+    for (const model::Transport protocol : parts.protocols)
+      add_slot(pool, item, parts, labels, api::slot_ports(item, slot), protocol, out);
+  return out;
+}
+
+std::vector<frontend::WantedGrant> grants_of(const api::PortPool& pool,
+                                             const api::PortPoolItem& item, const ItemParts& parts,
+                                             WallTime now) {
+  std::vector<frontend::WantedGrant> out;
+  if (api::slot_count(item) == 0) return out;
+  for (const LoadBalancerRef& lb : parts.lbs) {
+    for (const model::Transport transport : parts.protocols) {
+      out.push_back({.lb = lb,
+                     .grant = {.transport = transport,
+                               .ports = used_ports(item),
+                               .owner = frontend::grant_owner(owner_of(pool)),
+                               .item = item.item_name,
+                               .since = now}});
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-Result<std::vector<WantedListener>> wanted_listeners(const api::PortPool& pool,
-                                                     const api::PortPoolItem& item,
-                                                     const RefsOf& refs_of) {
-  const Result<ItemParts> parts = parts_of(pool, item, refs_of);
-  if (!parts) return fail(parts.error());
-  std::vector<WantedListener> out;
-  for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot) {
-    const model::PortRange ports = api::slot_ports(item, slot);
-    for (const model::Transport protocol : parts->protocols) {
-      for (std::size_t i = 0; i < parts->lbs.size(); ++i) {
-        const LoadBalancerRef& lb = parts->lbs[i];
-        out.push_back({.name = api::pool_listener_name(lb, protocol, ports),
-                       .item = item.item_name,
-                       .lb = lb,
-                       .spec = {.load_balancer_id = shown_id(item.load_balancer_ids[i], lb),
-                                .port = ports.first,
-                                .end_port = ports.size() > 1 ? ports.last : 0,
-                                .protocol = std::string(model::to_string(protocol)),
-                                .listener_attribute = pool.spec.listener_attribute,
-                                .certificate = item.certificate},
-                       .lock = i == 0
-                                   ? std::string()
-                                   : api::pool_listener_name(parts->lbs.front(), protocol, ports),
-                       .peers = i == 0 ? peer_names(parts->lbs, protocol, ports) : std::string(),
-                       .found_by = model::name_in(item.load_balancer_ids[i], lb)});
-      }
-    }
+frontend::Owner owner_of(const api::PortPool& pool) {
+  return frontend::owner_of(api::port_pool_kind().type, pool.meta, {});
+}
+
+std::vector<frontend::WantedGrant> wanted_grants(const api::PortPool& pool, const RefsOf& refs_of,
+                                                 WallTime now) {
+  std::vector<frontend::WantedGrant> out;
+  for (const api::PortPoolItem& item : pool.spec.pool_items) {
+    const Result<ItemParts> parts = parts_of(pool, item, refs_of);
+    if (parts) std::ranges::move(grants_of(pool, item, *parts, now), std::back_inserter(out));
   }
   return out;
 }
 
-claims::Identity identity_of(const api::PortPool& pool, const WantedListener& wanted) {
-  return {.ns = std::string(pool.meta.ns.view()),
-          .name = wanted.name,
-          .lb = wanted.lb,
-          .protocol = model::parse_protocol(wanted.spec.protocol).value_or(model::Protocol::tcp),
-          .ports = api::ports_of(wanted.spec),
-          .owner_uid = pool.meta.uid,
-          .item = wanted.item,
-          .lock = wanted.lock,
-          .peers = wanted.peers,
-          .found_by = wanted.found_by};
-}
-
-claims::ListenerChange::Belonging belonging_of(const api::PortPool& pool,
-                                               const claims::Identity& identity) {
-  const auto& type = api::port_pool_kind().type;
-  return {.labels = api::pool_listener_labels(pool.meta.name, identity.item, identity.lb,
-                                              identity.ports.size() > 1),
-          .owner = Object{{"apiVersion", type.api_version()},
-                          {"kind", type.kind},
-                          {"name", pool.meta.name},
-                          {"uid", pool.meta.uid},
-                          {"controller", true}}};
-}
-
-Value new_listener(const api::PortPool& pool, const WantedListener& wanted,
-                   const claims::Marks& marks) {
-  const auto& type = api::listener_kind().type;
-  const auto belonging = belonging_of(pool, marks.identity);
-  Object labels;
-  for (const auto& [key, value] : belonging.labels) labels[key] = value;
-  Object annotations{{claims::kItemAnnotation, wanted.item},
-                     {claims::kBalancerAnnotation, marks.balancer},
-                     {claims::kSealAnnotation, marks.seal}};
-  if (wanted.is_lock()) {
-    annotations[ledger::kClaimAnnotation] = "";
-  } else {
-    annotations[kLockAnnotation] = wanted.lock;
-  }
-  if (!wanted.peers.empty()) annotations[kPeersAnnotation] = wanted.peers;
-  if (!wanted.found_by.empty()) annotations[claims::kFoundByAnnotation] = wanted.found_by;
-  return Object{{"apiVersion", type.api_version()},
-                {"kind", type.kind},
-                {"metadata", Object{{"namespace", pool.meta.ns.view()},
-                                    {"name", wanted.name},
-                                    {"labels", labels},
-                                    {"annotations", annotations},
-                                    {"finalizers", Array{Value(api::kFinalizer)}},
-                                    {"ownerReferences", Array{belonging.owner}}}},
-                {"spec", api::encode(wanted.spec)},
-                {"status", Object{{"status", api::kNotSynced}, {"portpool", pool.meta.name}}}};
-}
-
-Result<std::vector<WantedGrant>> wanted_grants(const api::PortPool& pool,
-                                               const api::PortPoolItem& item, const RefsOf& refs_of,
-                                               WallTime now) {
-  const Result<ItemParts> parts = parts_of(pool, item, refs_of);
-  if (!parts) return fail(parts.error());
-  std::vector<WantedGrant> out;
-  if (api::slot_count(item) == 0) return out;
-  for (const LoadBalancerRef& lb : parts->lbs) {
-    for (const model::Transport transport : parts->protocols) {
-      out.push_back(
-          {.lb = lb,
-           .grant = {.transport = transport,
-                     .ports = used_ports(item),
-                     .owner = {std::string(claims::kPoolOwner), std::string(pool.meta.ns.view()),
-                               pool.meta.name, pool.meta.uid},
-                     .item = item.item_name,
-                     .since = now}});
+PoolWants wants_of(const api::PortPool& pool, const RefsOf& refs_of, WallTime now) {
+  PoolWants out;
+  for (const api::PortPoolItem& item : pool.spec.pool_items) {
+    frontend::WantedPart& part = out.parts.emplace_back();
+    part.name = item.item_name;
+    const Result<ItemParts> parts = parts_of(pool, item, refs_of);
+    if (!parts) {
+      out.unreadable[item.item_name] = {.problem = parts.error().to_string()};
+      continue;
     }
+    part.grants = grants_of(pool, item, *parts, now);
+    part.listeners = listeners_of(pool, item, *parts);
   }
   return out;
-}
-
-std::shared_ptr<const api::PortPool> older_contender(
-    const api::PortPool& pool, const WantedGrant& wanted,
-    const std::vector<std::shared_ptr<const api::PortPool>>& pools, const RefsOf& refs_of) {
-  for (const auto& other : pools) {
-    if (other->meta.uid == pool.meta.uid || other->meta.deleting) continue;
-    if (is_older(*other, pool) && wants_same(*other, wanted, refs_of)) return other;
-  }
-  return nullptr;
 }
 
 api::PortPoolStatus pool_status(const api::PortPool& pool,
-                                const std::map<std::string, ItemReport>& reports,
+                                const std::map<std::string, frontend::PartReport>& reports,
                                 const std::map<std::string, std::size_t>& leaving,
                                 const BalancerOf& balancer_of, const RefsOf& refs_of) {
   api::PortPoolStatus status{.status = std::string(api::kReady)};
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     const auto it = reports.find(item.item_name);
-    status.pool_items.push_back(item_status(
-        pool, item, it != reports.end() ? it->second : ItemReport{}, balancer_of, refs_of));
+    status.pool_items.push_back(
+        item_status(pool, item, it != reports.end() ? it->second : frontend::PartReport{},
+                    balancer_of, refs_of));
   }
   for (const auto& [name, listeners] : leaving)
     status.pool_items.push_back(leaving_status(pool, name, listeners));
@@ -274,28 +228,6 @@ api::PortPoolStatus pool_status(const api::PortPool& pool,
 
 bool is_stray(const api::Listener& lock, const api::Listener& listener) {
   return claims::claim_text(lock).empty() && claims::has_targets(listener.spec);
-}
-
-std::vector<std::string> peers_of(const api::Listener& lock) {
-  std::vector<std::string> names;
-  std::string_view rest = kube::get(lock.meta.annotations, kPeersAnnotation);
-  while (!rest.empty()) {
-    const std::size_t comma = rest.find(',');
-    names.emplace_back(rest.substr(0, comma));
-    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-  }
-  return names;
-}
-
-std::vector<claims::ListenerPtr> peers_in(const claims::ListenerStore& listeners,
-                                          const api::Listener& lock) {
-  std::vector<claims::ListenerPtr> out;
-  for (const std::string& name : peers_of(lock)) {
-    claims::ListenerPtr peer = listeners.get(lock.meta.ns.view(), name);
-    if (peer && claims::belongs_to_pool(*peer) && claims::pool_of(*peer) == claims::pool_of(lock))
-      out.push_back(std::move(peer));
-  }
-  return out;
 }
 
 }  // namespace berth::controllers::portpool

@@ -7,6 +7,7 @@
 
 #include "api/keys.h"
 #include "claims/test_support.h"
+#include "frontend/listener_object.h"
 
 namespace berth::controllers::portpool {
 namespace {
@@ -19,8 +20,11 @@ using claims::testing::tcp_item;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+using frontend::WantedGrant;
+using frontend::WantedListener;
+
 std::vector<WantedListener> wanted(const api::PortPool& pool) {
-  return wanted_listeners(pool, pool.spec.pool_items.front(), kRefsOf).value();
+  return wants_of(pool, kRefsOf, kNow).parts.front().listeners;
 }
 std::vector<std::string> names(const std::vector<WantedListener>& listeners) {
   std::vector<std::string> out;
@@ -28,18 +32,20 @@ std::vector<std::string> names(const std::vector<WantedListener>& listeners) {
   return out;
 }
 std::vector<WantedGrant> grants(const api::PortPool& pool) {
-  return wanted_grants(pool, pool.spec.pool_items.front(), kRefsOf, kNow).value();
+  return wants_of(pool, kRefsOf, kNow).parts.front().grants;
 }
 
 // As the controller makes it.
 wire::Value made(const api::PortPool& pool, const WantedListener& wanted) {
-  return new_listener(pool, wanted, claims::testing::sealer().marks(identity_of(pool, wanted)));
+  const frontend::Owner owner = owner_of(pool);
+  return frontend::new_listener(
+      owner, wanted, claims::testing::sealer().marks(frontend::identity_of(owner, wanted)));
 }
 
 TEST(WantedListeners, OneForEachPort) {
   const auto all = wanted(pool_with({tcp_item("item1", 30000, 30003)}));
   EXPECT_THAT(names(all), ElementsAre("demo-tcp-30000", "demo-tcp-30001", "demo-tcp-30002"));
-  EXPECT_EQ(all.front().item, "item1");
+  EXPECT_EQ(all.front().part, "item1");
   EXPECT_EQ(all.front().spec.port, 30000);
   EXPECT_EQ(all.front().spec.end_port, 0);
   EXPECT_EQ(all.front().spec.load_balancer_id, "edge:demo");
@@ -95,8 +101,9 @@ TEST(WantedListeners, HaveThePoolsAttributesAndTheItemsCertificate) {
 TEST(WantedListeners, AnItemThatCannotBeReadSaysWhy) {
   api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
   pool.spec.pool_items.front().load_balancer_ids = {"edge:"};
-  EXPECT_FALSE(wanted_listeners(pool, pool.spec.pool_items.front(), kRefsOf));
-  EXPECT_FALSE(wanted_grants(pool, pool.spec.pool_items.front(), kRefsOf, kNow));
+  EXPECT_TRUE(wanted(pool).empty());
+  EXPECT_FALSE(wants_of(pool, kRefsOf, kNow).unreadable.at("item1").problem.empty());
+  EXPECT_TRUE(wanted_grants(pool, kRefsOf, kNow).empty());
 }
 
 TEST(NewListener, IsFreeAndGoesWithItsPool) {
@@ -145,52 +152,6 @@ TEST(WantedGrants, ARemainderIsLeftToOthers) {
   EXPECT_TRUE(grants(pool).empty()) << "not one segment fits";
 }
 
-// Two pools that come at one moment and want the same port.
-class Contenders : public ::testing::Test {
- protected:
-  static api::PortPool other(std::string uid, WallTime created) {
-    api::PortPool pool = pool_with({tcp_item("item1", 30005, 30020)});
-    pool.meta.name = "halls";
-    pool.meta.uid = std::move(uid);
-    pool.meta.created = created;
-    return pool;
-  }
-  // Whether a pool that was made now goes behind the other one.
-  static bool goes_behind(const api::PortPool& other) {
-    api::PortPool pool = pool_with({tcp_item("item1", 30000, 30010)});
-    pool.meta.created = kNow;
-    const auto shared = std::make_shared<const api::PortPool>(other);
-    const auto itself = std::make_shared<const api::PortPool>(pool);
-    return older_contender(pool, grants(pool).front(), {itself, shared}, kRefsOf) == shared;
-  }
-};
-
-TEST_F(Contenders, TheOlderGoesFirst) {
-  EXPECT_TRUE(goes_behind(other("z", kNow - std::chrono::seconds{1})));
-  EXPECT_FALSE(goes_behind(other("z", kNow + std::chrono::seconds{1})));
-}
-
-TEST_F(Contenders, OfTwoThatAreEquallyOldExactlyOneGoesFirst) {
-  EXPECT_TRUE(goes_behind(other("a", kNow)));
-  EXPECT_FALSE(goes_behind(other("z", kNow))) << "uid-of-rooms lies between";
-}
-
-TEST_F(Contenders, OneThatWantsOtherPortsIsNone) {
-  const WallTime before = kNow - std::chrono::seconds{1};
-  api::PortPool elsewhere = other("z", before);
-  elsewhere.spec.pool_items.front().load_balancer_ids = {"edge:west"};
-  EXPECT_FALSE(goes_behind(elsewhere));
-  api::PortPool udp = other("z", before);
-  udp.spec.pool_items.front().protocol = "UDP";
-  EXPECT_FALSE(goes_behind(udp));
-  api::PortPool above = other("z", before);
-  above.spec.pool_items.front().start_port = 30010;
-  EXPECT_FALSE(goes_behind(above));
-  api::PortPool leaving = other("z", before);
-  leaving.meta.deleting = true;
-  EXPECT_FALSE(goes_behind(leaving)) << "what it has is granted, what it wants it gets no more";
-}
-
 // A pool with items `item1` and `item2` on two load balancers, as its status tells of it.
 class Status : public ::testing::Test {
  protected:
@@ -221,7 +182,8 @@ class Status : public ::testing::Test {
 
   api::PortPool pool_ =
       pool_with({tcp_item("item1", 30000, 30002), tcp_item("item2", 31000, 31002)});
-  std::map<std::string, ItemReport> reports_{{"item1", {2, 2, ""}}, {"item2", {2, 2, ""}}};
+  std::map<std::string, frontend::PartReport> reports_{{"item1", {2, 2, ""}},
+                                                       {"item2", {2, 2, ""}}};
   std::map<std::string, std::size_t> leaving_;
   std::map<std::string, std::shared_ptr<const api::LoadBalancer>> balancers_;
 };
@@ -288,6 +250,33 @@ TEST(Peers, AreReadFromTheLock) {
   EXPECT_THAT(peers_of(lock), ElementsAre("a"));
   claims::testing::put(lock.meta.annotations, kPeersAnnotation, "a,b,c");
   EXPECT_THAT(peers_of(lock), ElementsAre("a", "b", "c"));
+}
+
+// Whoever may edit a Listener can write others of its pool on it, whose ports would be taken back
+// with it.
+TEST(Peers, AreNotOfAnotherSlot) {
+  const auto peer_of = [](std::string lock, model::Port port) {
+    api::Listener peer = claims::testing::peer_at({.lb = "west", .ports = {port, port}});
+    claims::testing::put(peer.meta.annotations, kLockAnnotation, std::move(lock));
+    return peer;
+  };
+  claims::ListenerStore listeners;
+  claims::add_indexes(listeners, {});
+  api::Listener lock = lock_at({});
+  std::string all;
+  for (api::Listener one :
+       {peer_of(lock.meta.name, 30000), lock_at({.ports = {30001, 30001}}),
+        peer_of("demo-tcp-30001", 30001), claims::testing::peer_at({.lb = "east"})}) {
+    one.meta.resource_version = listeners.all().size() + 1;
+    all += (all.empty() ? "" : ",") + one.meta.name;
+    listeners.put(std::move(one));
+  }
+  claims::testing::put(lock.meta.annotations, kPeersAnnotation, all);
+  std::vector<std::string> found;
+  for (const claims::ListenerPtr& peer : peers_in(listeners, lock))
+    found.push_back(peer->meta.name);
+  // Of the last one, somebody took off whose it is.
+  EXPECT_THAT(found, ElementsAre("west-tcp-30000", "east-tcp-30000"));
 }
 
 }  // namespace

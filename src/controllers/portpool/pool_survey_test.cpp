@@ -45,9 +45,31 @@ class PoolSurveyTest : public ::testing::Test {
     listener.meta.resource_version = ++version_;
     listeners_.put(std::move(listener));
   }
-  PoolSurvey survey(std::map<std::string, ItemReport> reports = {}) const {
-    return survey_pool(pool_, std::move(reports), listeners_, pods_, claims::testing::sealer(),
-                       kRefsOf, {});
+  // Both looks, and what they point to.
+  struct PoolSurvey : frontend::Survey, SlotSurvey {
+    std::shared_ptr<const PoolWants> wants{};
+  };
+  PoolSurvey survey(std::map<std::string, frontend::PartReport> reports = {}) const {
+    PoolSurvey out;
+    out.wants = std::make_shared<const PoolWants>(wants_of(pool_, kRefsOf, {}));
+    static_cast<frontend::Survey&>(out) =
+        frontend::survey(owner_of(pool_), out.wants->parts, std::move(reports),
+                         {listeners_, claims::testing::sealer(), {}});
+    static_cast<SlotSurvey&>(out) = survey_slots(out, listeners_, pods_, claims::testing::sealer());
+    return out;
+  }
+  // Items whose grants go.
+  std::vector<std::string> released(
+      const PoolSurvey& found,
+      const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) const {
+    std::vector<std::string> out;
+    for (const auto& [name, grants] :
+         frontend::grants_to_release(owner_of(pool_), found.wants->parts, found, balancers))
+      for (const ledger::Grant& grant : grants) out.push_back(grant.item);
+    return out;
+  }
+  static std::vector<frontend::ChangedListener> changes(const PoolSurvey& found) {
+    return changes_of(found, found, claims::testing::sealer());
   }
   // On east, with a peer on west.
   void use_two_load_balancers() {
@@ -65,7 +87,8 @@ class PoolSurveyTest : public ::testing::Test {
     return claims::testing::sealed(peer);
   }
   std::vector<std::string> removable_names() const {
-    return names(removable(listeners_.by_index(claims::kPoolIndex, pool_.meta.key().to_string())));
+    return names(frontend::removable(
+        listeners_.by_index(claims::kOwnerIndex, claims::pool_key(pool_.meta.key()))));
   }
   static std::vector<std::string> names(const std::vector<claims::ListenerPtr>& listeners) {
     std::vector<std::string> out;
@@ -84,7 +107,7 @@ TEST_F(PoolSurveyTest, WhatIsNotThereIsMissing) {
   have(lock_at(at(30001)));
   const PoolSurvey found = survey();
   ASSERT_EQ(found.missing.size(), 1u);
-  EXPECT_EQ(found.missing.front().name, "demo-tcp-30000");
+  EXPECT_EQ(found.missing.front()->name, "demo-tcp-30000");
   EXPECT_EQ(found.reports.at("item1").wanted, 2u);
   EXPECT_EQ(found.reports.at("item1").ready, 1u);
 }
@@ -100,7 +123,7 @@ TEST_F(PoolSurveyTest, AnItemThatGrowsMissesOnlyItsNewPorts) {
   EXPECT_THAT(survey().missing, IsEmpty());
   pool_.spec.pool_items.front().end_port = 30003;
   ASSERT_EQ(survey().missing.size(), 1u);
-  EXPECT_EQ(survey().missing.front().name, "demo-tcp-30002");
+  EXPECT_EQ(survey().missing.front()->name, "demo-tcp-30002");
 }
 
 TEST_F(PoolSurveyTest, AListenerIsReadyWhenTheLoadBalancerHasItInUseOrNot) {
@@ -142,7 +165,7 @@ TEST_F(PoolSurveyTest, ListenersOfAnotherControllerAreLeftAloneAndNamed) {
   EXPECT_THAT(found.strays, IsEmpty());
   EXPECT_THAT(removable_names(), IsEmpty()) << "not even when the pool is deleted";
   ASSERT_EQ(found.missing.size(), 1u) << "the other port is ours to use";
-  EXPECT_EQ(found.missing.front().name, "demo-tcp-30001");
+  EXPECT_EQ(found.missing.front()->name, "demo-tcp-30001");
   EXPECT_EQ(
       found.reports.at("item1").problem,
       "Listener demo-tcp-30000 was made by another controller, for PortPool rooms: it is left "
@@ -173,12 +196,12 @@ TEST_F(PoolSurveyTest, AnAnnotationThatSomebodyTookOffDoesNotMakeAListenerForeig
 TEST_F(PoolSurveyTest, AttributesOfThePoolReachEveryListenerInUseToo) {
   have(with_claim(applied(leading_to(lock_at(at(30000)), "10.0.0.1")), kClaim));
   have(lock_at(at(30001)));
-  EXPECT_THAT(refreshed_listeners(pool_, survey(), claims::testing::sealer()), IsEmpty());
+  EXPECT_THAT(changes(survey()), IsEmpty());
   pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
   pool_.spec.pool_items.front().certificate = api::ListenerCertificate{.cert_id = "c-1"};
-  const auto changed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
+  const auto changed = changes(survey());
   ASSERT_EQ(changed.size(), 2u);
-  for (const RefreshedListener& one : changed) {
+  for (const frontend::ChangedListener& one : changed) {
     EXPECT_EQ(one.change.spec->listener_attribute->session_time, 30);
     EXPECT_EQ(one.change.spec->certificate->cert_id, "c-1");
   }
@@ -191,7 +214,7 @@ TEST_F(PoolSurveyTest, WhatLeadsSomewhereFromAFreeSlotIsTakenBack) {
   pool_.spec.listener_attribute = api::ListenerAttribute{.session_time = 30};
   const PoolSurvey found = survey();
   EXPECT_THAT(names(found.strays), ElementsAre("demo-tcp-30000"));
-  const auto changed = refreshed_listeners(pool_, found, claims::testing::sealer());
+  const auto changed = changes(found);
   ASSERT_EQ(changed.size(), 2u);
   EXPECT_FALSE(claims::has_targets(*changed[0].change.spec));
   EXPECT_TRUE(changed[0].change.spec->listener_attribute) << "in one write";
@@ -210,27 +233,28 @@ TEST_F(PoolSurveyTest, APeerLeadsWhereItsLocksClaimAllows) {
 TEST_F(PoolSurveyTest, AnItemThatLeftThePoolIsLeavingAndHoldsItsGrants) {
   have(lock_at(at(31000, "item2")));
   auto balancer = std::make_shared<api::LoadBalancer>();
-  balancer->spec.grants = {{.owner_uid = "uid-of-rooms", .item = "item1"},
-                           {.owner_uid = "uid-of-rooms", .item = "item2"},
-                           {.owner_uid = "uid-of-rooms", .item = "item3"},
-                           {.owner_uid = "somebody", .item = "item4"}};
+  balancer->meta.name = "edge.demo";
+  balancer->spec.grants = {{.protocol = "TCP", .owner_uid = "uid-of-rooms", .item = "item1"},
+                           {.protocol = "TCP", .owner_uid = "uid-of-rooms", .item = "item2"},
+                           {.protocol = "TCP", .owner_uid = "uid-of-rooms", .item = "item3"},
+                           {.protocol = "TCP", .owner_uid = "somebody", .item = "item4"}};
   const PoolSurvey found = survey();
   ASSERT_TRUE(found.leaving.contains("item2"));
   EXPECT_THAT(names(found.leaving.at("item2")), ElementsAre("demo-tcp-31000"));
-  EXPECT_THAT(items_to_release(pool_, found, {balancer}), ElementsAre("item3"))
+  EXPECT_THAT(released(found, {balancer}), ElementsAre("item3"))
       << "item2 has a listener yet, and item4 is another's";
 }
 
 TEST_F(PoolSurveyTest, HalfAnItemDoesNotHoldPortsThatOthersWant) {
   auto balancer = std::make_shared<api::LoadBalancer>();
-  balancer->spec.grants = {{.owner_uid = "uid-of-rooms", .item = "item1"}};
-  const std::map<std::string, ItemReport> refused{{"item1", {.problem = "taken", .refused = true}}};
-  EXPECT_THAT(items_to_release(pool_, survey(refused), {balancer}), ElementsAre("item1"));
-  EXPECT_THAT(
-      items_to_release(pool_, survey({{"item1", {.problem = "no address yet"}}}), {balancer}),
-      IsEmpty());
+  balancer->meta.name = "edge.demo";
+  balancer->spec.grants = {{.protocol = "TCP", .owner_uid = "uid-of-rooms", .item = "item1"}};
+  const std::map<std::string, frontend::PartReport> refused{
+      {"item1", {.problem = "taken", .refused = true}}};
+  EXPECT_THAT(released(survey(refused), {balancer}), ElementsAre("item1"));
+  EXPECT_THAT(released(survey({{"item1", {.problem = "no address yet"}}}), {balancer}), IsEmpty());
   have(lock_at(at(30000)));
-  EXPECT_THAT(items_to_release(pool_, survey(refused), {balancer}), IsEmpty())
+  EXPECT_THAT(released(survey(refused), {balancer}), IsEmpty())
       << "it wanted to grow; what it has is in use";
 }
 
@@ -302,8 +326,7 @@ TEST_F(PoolSurveyTest, WhatLeadsToAPodThatWasToldOfItIsNotTakenFromIt) {
 TEST_F(PoolSurveyTest, AFreeLockWithoutItsAnnotationGetsItBack) {
   have(peer_at(at(30000)));
   have(lock_at(at(30001)));
-  const std::vector<RefreshedListener> refreshed =
-      refreshed_listeners(pool_, survey(), claims::testing::sealer());
+  const std::vector<frontend::ChangedListener> refreshed = changes(survey());
   ASSERT_EQ(refreshed.size(), 1u);
   EXPECT_EQ(refreshed.front().listener->meta.name, "demo-tcp-30000");
   EXPECT_EQ(refreshed.front().change.claim, "");
@@ -366,18 +389,16 @@ TEST_F(PoolSurveyTest, WhatPeopleChangedIsPutRightAndSealed) {
   put(disowned.meta.labels, api::kOwnerNameKey, "others");
   for (const api::Listener& changed : {moved, renamed, led, disowned}) {
     have(changed);
-    const auto refreshed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
+    const auto refreshed = changes(survey());
     ASSERT_EQ(refreshed.size(), 1u);
     const claims::ListenerChange& change = refreshed.front().change;
     ASSERT_TRUE(change.marks);
     EXPECT_EQ(change.marks->seal, kube::get(whole.meta.annotations, claims::kSealAnnotation));
     EXPECT_EQ(change.marks->identity.item, "item1");
   }
-  EXPECT_TRUE(
-      refreshed_listeners(pool_, survey(), claims::testing::sealer()).front().change.belonging);
+  EXPECT_TRUE(changes(survey()).front().change.belonging);
   have(whole);
-  EXPECT_THAT(refreshed_listeners(pool_, survey(), claims::testing::sealer()), IsEmpty())
-      << "nothing is written when nothing was changed";
+  EXPECT_THAT(changes(survey()), IsEmpty()) << "nothing is written when nothing was changed";
 }
 
 TEST_F(PoolSurveyTest, ListenersOfTheVersionBeforeAreSealed) {
@@ -385,13 +406,11 @@ TEST_F(PoolSurveyTest, ListenersOfTheVersionBeforeAreSealed) {
   put(old.meta.annotations, claims::kSealAnnotation, "");
   put(old.meta.annotations, claims::kBalancerAnnotation, "");
   have(old);
-  const auto refreshed = refreshed_listeners(pool_, survey(), claims::testing::sealer());
+  const auto refreshed = changes(survey());
   ASSERT_EQ(refreshed.size(), 1u);
   EXPECT_TRUE(refreshed.front().change.marks);
   EXPECT_FALSE(refreshed.front().change.spec) << "nobody's traffic is touched by that";
-  EXPECT_THAT(refreshed_listeners(pool_, survey({{"item1", {.problem = "granted to another"}}}),
-                                  claims::testing::sealer()),
-              IsEmpty())
+  EXPECT_THAT(changes(survey({{"item1", {.problem = "granted to another"}}})), IsEmpty())
       << "only where it lies inside a grant";
 }
 
@@ -405,7 +424,7 @@ TEST_F(PoolSurveyTest, APortOfAnotherControllersListenerIsNotTaken) {
   have(theirs);
   const PoolSurvey found = survey();
   ASSERT_EQ(found.missing.size(), 1u);
-  EXPECT_EQ(found.missing.front().name, "demo-tcp-30000");
+  EXPECT_EQ(found.missing.front()->name, "demo-tcp-30000");
   EXPECT_THAT(found.reports.at("item1").problem, HasSubstr("lb-fo-42001"));
 }
 

@@ -12,7 +12,7 @@ namespace berth::controllers::portpool {
 namespace {
 
 using claims::ListenerPtr;
-using kube::ObjectKey;
+using kube::NamespaceKey;
 using kube::Requeue;
 using wire::Value;
 
@@ -20,6 +20,31 @@ using wire::Value;
 constexpr std::string_view kUnboundIndex = "unbound-namespace";
 
 }  // namespace
+
+const PodRef* pod_answered_with(const ledger::Claim& claim, const api::Listener& lock,
+                                const std::vector<PodRef>& pods) {
+  const auto has_its_token = [&](const PodRef& pod) { return pod.token == claim.token; };
+  const auto has_its_name = [&](const PodRef& pod) { return pod.name == claim.pod_name; };
+  const auto is_told = [&](const PodRef& pod) {
+    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(pod.told);
+    return told && entry_for(*told, lock);
+  };
+  // Somebody may have written its token on another Pod, or taken it off its own.
+  const auto may_be_it = [&](const PodRef& pod) {
+    if (!claim.pod_name.empty()) return has_its_name(pod);
+    return has_its_token(pod) || pod.token.empty();
+  };
+  // A name that was created twice has two tokens, and the later one is in the claim although the
+  // server refused it: then the Pod of that name has the slot, if it was told so.
+  const PodRef* found = nullptr;
+  for (const PodRef& pod : pods) {
+    if (!may_be_it(pod)) continue;
+    const bool told = is_told(pod);
+    if (told && has_its_token(pod)) return &pod;
+    if (told || (!found && has_its_token(pod))) found = &pod;
+  }
+  return found;
+}
 
 ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
                            claims::Claimer& claimer, SweepOptions options,
@@ -29,7 +54,7 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
       claimer_(claimer),
       options_(std::move(options)),
       controller_(tasks, {.name = "claim-sweep", .registry = registry},
-                  [this](const Context& c, const ObjectKey& k) { return reconcile(c, k); }) {
+                  [this](const Context& c, const NamespaceKey& k) { return reconcile(c, k); }) {
   caches_.listeners.add_index(std::string(kUnboundIndex),
                               [](const api::Listener& listener, kube::EmitKey emit) {
                                 const auto claim = claims::claim_of(listener);
@@ -41,16 +66,16 @@ ClaimSweeper::ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches,
       [](const auto& change, const auto& emit) {
         if (!change.after) return;
         const auto claim = claims::claim_of(*change.after);
-        if (claim && claim->state == ledger::SlotState::claimed) emit({"", claim->ns});
+        if (claim && claim->state == ledger::SlotState::claimed) emit(NamespaceKey{claim->ns});
       },
       options_.claim_lifetime);
 }
 
-Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey& key) {
+Result<Requeue> ClaimSweeper::reconcile(const Context& context, const NamespaceKey& key) {
   if (!options_.may_write()) return fail(Code::unavailable, "not the leader at this moment");
   std::vector<std::pair<ListenerPtr, ledger::Claim>> overdue;
   std::optional<Duration> next;
-  for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.name)) {
+  for (const ListenerPtr& lock : caches_.listeners.by_index(kUnboundIndex, key.ns)) {
     const auto claim = claims::claim_of(*lock);
     if (!claim) continue;
     const Duration left = options_.claim_lifetime - claimer_.age(*lock);
@@ -61,7 +86,7 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
     }
   }
   if (overdue.empty()) return Requeue{.after = next};
-  const Result<std::vector<PodRef>> pods = list_pods(context, key.name);
+  const Result<std::vector<PodRef>> pods = list_pods(context, key.ns);
   if (!pods) return fail(pods.error());
   for (const auto& [lock, claim] : overdue) {
     if (Result<> settled = settle(context, lock, claim, *pods); !settled) return pass(settled);
@@ -70,8 +95,7 @@ Result<Requeue> ClaimSweeper::reconcile(const Context& context, const ObjectKey&
   return Requeue{.after = std::min(next.value_or(kCatchUp), kCatchUp)};
 }
 
-Result<std::vector<ClaimSweeper::PodRef>> ClaimSweeper::list_pods(const Context& context,
-                                                                  const std::string& ns) {
+Result<std::vector<PodRef>> ClaimSweeper::list_pods(const Context& context, const std::string& ns) {
   // No namespace is called so: a claim for it was forged, and has no Pod.
   if (!api::is_dns_label(ns)) return std::vector<PodRef>{};
   const Result<kube::ListPage> page = client_.list_all(
@@ -105,28 +129,11 @@ void ClaimSweeper::add_unlabelled(const std::string& ns, std::vector<PodRef>& ou
   }
 }
 
-// The Pod that was answered with this claim. A name that was created twice has two tokens, and the
-// later one is in the claim although the server refused it: then the Pod of that name has the slot,
-// if it was told so.
-const ClaimSweeper::PodRef* ClaimSweeper::pod_of(const api::Listener& lock,
-                                                 const ledger::Claim& claim,
-                                                 const std::vector<PodRef>& pods) {
-  const auto it = std::ranges::find_if(pods, [&](const PodRef& pod) {
-    if (pod.token == claim.token) return true;
-    const bool is_its_name =
-        claim.pod_name.empty() ? pod.token.empty() : pod.name == claim.pod_name;
-    if (!is_its_name) return false;
-    const Result<std::vector<api::PortBindingItem>> told = api::decode_pool_bindings(pod.told);
-    return told && entry_for(*told, lock);
-  });
-  return it == pods.end() ? nullptr : &*it;
-}
-
 Result<> ClaimSweeper::settle(const Context& context, const ListenerPtr& lock,
                               const ledger::Claim& claim, const std::vector<PodRef>& pods) {
   const WallTime now = context.tasks.wall_time();
   claims::ListenerChange change;
-  if (const PodRef* const pod = pod_of(*lock, claim, pods)) {
+  if (const PodRef* const pod = pod_answered_with(claim, *lock, pods)) {
     change.claim = ledger::encode(ledger::bound_to(claim, pod->name, pod->uid, now));
   } else {
     // Only a name that took its slot back may still lead to its former Pod.

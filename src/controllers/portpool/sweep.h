@@ -14,7 +14,7 @@
 
 #include "claims/claimer.h"
 #include "controllers/portpool/caches.h"
-#include "kube/runtime/controller.h"
+#include "kube/runtime/controller_of.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::controllers::portpool {
@@ -25,27 +25,29 @@ struct SweepOptions {
   std::function<bool()> may_write = [] { return true; };
 };
 
+// A Pod that lives.
+struct PodRef {
+  std::string token{};
+  std::string name{};
+  std::string uid{};
+  std::string told{};  // the annotation with its ports
+};
+
+// The Pod that was answered with this claim. Null: there is none.
+const PodRef* pod_answered_with(const ledger::Claim& claim, const api::Listener& lock,
+                                const std::vector<PodRef>& pods);
+
 class ClaimSweeper {
  public:
   ClaimSweeper(Tasks& tasks, kube::Client& client, Caches caches, claims::Claimer& claimer,
                SweepOptions options, metrics::Registry* registry);
 
-  void add_to(kube::Manager& manager) { manager.add(controller_); }
+  void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
 
  private:
-  // A Pod that lives.
-  struct PodRef {
-    std::string token{};
-    std::string name{};
-    std::string uid{};
-    std::string told{};  // the annotation with its ports
-  };
-
-  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> reconcile(const Context& context, const kube::NamespaceKey& key);
   Result<std::vector<PodRef>> list_pods(const Context& context, const std::string& ns);
   void add_unlabelled(const std::string& ns, std::vector<PodRef>& out) const;
-  static const PodRef* pod_of(const api::Listener& lock, const ledger::Claim& claim,
-                              const std::vector<PodRef>& pods);
   Result<> settle(const Context& context, const claims::ListenerPtr& lock,
                   const ledger::Claim& claim, const std::vector<PodRef>& pods);
   Result<bool> leads_nowhere(const Context& context, const api::Listener& lock);
@@ -54,7 +56,7 @@ class ClaimSweeper {
   Caches caches_;
   claims::Claimer& claimer_;
   const SweepOptions options_;
-  kube::Controller controller_;
+  kube::ControllerOf<kube::NamespaceKey> controller_;
 };
 
 }  // namespace berth::controllers::portpool

@@ -11,9 +11,9 @@
 
 #include "api/decode.h"
 #include "claims/test_support.h"
-#include "controllers/portpool/binding_plan.h"
+#include "controllers/portpool/binding_view.h"
+#include "controllers/portpool/pod_index.h"
 #include "controllers/portpool/pool_plan.h"
-#include "controllers/portpool/told.h"
 #include "wire/patch.h"
 
 namespace berth::controllers::portpool::testing {
@@ -82,7 +82,10 @@ class Room {
     return {.token = std::move(token), .ns = "games", .request = "request", .since = kNow};
   }
 
-  BindingPlan look() const { return plan_binding(view()); }
+  BindingPlan look() const {
+    Stores stores(*this);
+    return plan_binding(view_in(stores));
+  }
   // Looks, and writes what the plan says.
   BindingPlan step() {
     BindingPlan plan = look();
@@ -142,14 +145,11 @@ class Room {
   std::string status() const { return object ? binding()->status.status : "gone"; }
 
   std::optional<kube::Pod> pod;
-  bool is_foreign = false;                // Listeners of another controller are there for it
-  bool is_unreadable = false;             // a claim of a version that is not known
-  bool is_changed = false;                // people changed what its locks are
-  bool is_contested = false;              // another Pod is ready on its port
+  std::vector<kube::Pod> others;          // that are there beside it
   std::optional<std::string> server_uid;  // what the server answers when it is asked
   std::map<std::string, api::Listener> listeners;
   std::optional<wire::Value> object;  // the PortBinding
-  std::shared_ptr<const api::PortPool> pool;
+  std::optional<api::PortPool> pool;  // "rooms"
   WallTime now = kNow;
   Duration quarantine = std::chrono::seconds{10};
 
@@ -172,52 +172,44 @@ class Room {
     }
     listeners[lock] = claims::testing::with_claim(listeners[lock], std::move(claim));
     if (!peers.empty()) put(listeners[lock].meta.annotations, kPeersAnnotation, peers);
+    for (auto& [name, one] : listeners) one = claims::testing::sealed(std::move(one));
   }
 
-  // As BindingController makes it.
-  BindingView view() const {
-    BindingView out{.key = {"games", "room-0"},
-                    .server_uid = server_uid,
-                    .is_foreign = is_foreign,
-                    .is_unreadable = is_unreadable,
-                    .pool_of = [this](const kube::ObjectKey&) { return pool; },
-                    .now = now,
-                    .quarantine = quarantine};
-    if (pod) out.pod = std::make_shared<const kube::Pod>(*pod);
-    if (object) out.binding = std::make_shared<const api::PortBinding>(*binding());
-    for (const auto& [name, listener] : listeners) {
-      if (!kube::has(listener.meta.annotations, ledger::kClaimAnnotation)) continue;
-      HeldSlot slot{.lock = std::make_shared<const api::Listener>(listener),
-                    .claim = claim(name),
-                    .seen_for = now - claim(name).since,
-                    .is_changed = is_changed,
-                    .is_contested = is_contested};
-      for (const std::string& peer : peers_of(listener))
-        if (listeners.contains(peer))
-          slot.peers.push_back(std::make_shared<const api::Listener>(listeners.at(peer)));
-      const bool living = pod && !pod->finished();
-      if (is_tied(slot.claim)) {
-        out.slots.push_back(std::move(slot));
-      } else if (living) {
-        out.lost.push_back(std::move(slot));
-      }
+  // Caches that have just this.
+  struct Stores {
+    kube::Store<api::PortPool> pools;
+    claims::ListenerStore listeners;
+    kube::Store<api::LoadBalancer> balancers;
+    kube::Store<api::PortBinding> bindings;
+    kube::Store<kube::Pod> pods;
+
+    explicit Stores(const Room& room) {
+      claims::add_indexes(listeners, {});
+      add_pod_indexes(pods);
+      for (const auto& [name, listener] : room.listeners) put_into(listeners, listener);
+      for (const kube::Pod& other : room.others) put_into(pods, other);
+      if (room.pod) put_into(pods, *room.pod);
+      if (room.object) put_into(bindings, *room.binding());
+      if (room.pool) put_into(pools, *room.pool);
     }
-    if (pod) out.lost_for = now - pod->meta.created;
-    const bool asks = pod && !pod->finished();
-    for (const api::PortBindingItem& told : told_)
-      out.misses_lock = out.misses_lock || (asks && !listeners.contains(lock_of(told)));
-    add_told(out, claims::testing::sealer().ring());
-    return out;
-  }
-  static std::string lock_of(const api::PortBindingItem& told) {
-    return fmt::format("{}-tcp-{}",
-                       told.load_balancer_ids.front().substr(std::string_view("edge:").size()),
-                       told.start_port);
-  }
-  bool is_tied(const ledger::Claim& claim) const {
-    if (claim.token.empty() || claim.ns != "games") return false;
-    const bool has_token = pod && kube::get(pod->meta.labels, ledger::kTokenLabel) == claim.token;
-    return claim.pod_name == "room-0" || (claim.state == ledger::SlotState::claimed && has_token);
+    template <class T>
+    static void put_into(kube::Store<T>& store, T object) {
+      object.meta.resource_version = 1;
+      store.put(std::move(object));
+    }
+  };
+  BindingView view_in(Stores& stores) const {
+    const auto age_of = [this](const api::Listener& lock) {
+      const auto claim = claims::claim_of(lock);
+      return claim ? now - claim->since : Duration::zero();
+    };
+    BindingView view = view_binding(
+        {"games", "room-0"},
+        {stores.pools, stores.listeners, stores.balancers, stores.bindings, stores.pods},
+        claims::testing::sealer(), {.now = now, .quarantine = quarantine, .age_of = age_of});
+    view.server_uid = server_uid;
+    if (pod) view.lost_for = now - pod->meta.created;
+    return view;
   }
 
   void carry_out(const BindingPlan& plan) {

@@ -19,11 +19,11 @@ class EditedRoom : public ::testing::Test {
  protected:
   EditedRoom() {
     const Told told{entry(30000), entry(30001)};
-    api::PortPool pool;
+    api::PortPool pool = claims::testing::pool_with({});
     pool.status.pool_items = {{.item_name = "item1",
                                .load_balancer_ids = told[0].load_balancer_ids,
                                .pool_item_load_balancers = told[0].pool_item_load_balancers}};
-    room_.pool = std::make_shared<const api::PortPool>(std::move(pool));
+    room_.pool = std::move(pool);
     text_ = room_.pod_says(api::kPoolBindingsAnnotation);
   }
   void write(const Told& told) {

@@ -1,55 +1,49 @@
-#include "controllers/portpool/grant_plan.h"
+#include "frontend/grant_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "claims/test_support.h"
+#include "claims/grantor.h"
+#include "frontend/contenders.h"
+#include "frontend/test_support.h"
 
-namespace berth::controllers::portpool {
+namespace berth::frontend {
 namespace {
 
-using claims::testing::kNow;
-using claims::testing::kRefsOf;
-using claims::testing::pool_with;
-using claims::testing::tcp_item;
+using testing::grant_on;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kNow;
+using testing::stage;
 
-// A pool with one item on two load balancers, east and west, and what is granted there.
+// An owner that wants ten ports of east and of west, and what is granted there.
 class GrantPlanTest : public ::testing::Test {
  protected:
-  GrantPlanTest() : pool_(pool_with({tcp_item("item1", 30000, 30010)})) {
-    pool_.spec.pool_items.front().load_balancer_ids = {"edge:east", "edge:west"};
-  }
-
   void grant(const std::string& lb, const std::string& uid, const std::string& item,
-             std::int64_t first = 30000, std::int64_t last = 30009) {
-    auto object = std::make_shared<api::LoadBalancer>();
-    object->spec.grants = {{.protocol = "TCP",
-                            .start_port = first,
-                            .end_port = last,
-                            .owner_kind = "PortPool",
-                            .owner_namespace = "games",
-                            .owner_name = uid,
-                            .owner_uid = uid,
-                            .item = item}};
-    balancers_[lb] = std::move(object);
+             std::uint16_t first = 30000, std::uint16_t last = 30009) {
+    grants_[lb] = {
+        {.ports = {first, last}, .owner = {"PortPool", "games", uid, uid}, .item = item}};
   }
-  GrantPlan plan() {
+  GrantPlan plan() const {
+    const model::PortRange ports{30000, 30009};
     return plan_grants(
-        pool_, wanted_grants(pool_, pool_.spec.pool_items.front(), kRefsOf, kNow).value(),
-        [this](const model::LoadBalancerRef& lb) {
-          const auto it = balancers_.find(lb.id);
-          return it == balancers_.end() ? nullptr : it->second;
-        },
-        [this](const model::LoadBalancerRef& lb, std::string_view) { return holdings_[lb.id]; },
-        pools_, kRefsOf);
+        owner_, {grant_on("east", owner_, ports, part_), grant_on("west", owner_, ports, part_)},
+        {.grants_on = [this](const auto& lb) { return at(grants_, lb.id); },
+         .holdings_on = [this](const auto& lb, const auto&) { return at(holdings_, lb.id); },
+         .rival_of = [this](const auto& owner,
+                            const auto& wanted) { return contenders_.older_than(owner, wanted); }});
+  }
+  template <class T>
+  static T at(const std::map<std::string, T>& map, const std::string& key) {
+    const auto it = map.find(key);
+    return it == map.end() ? T{} : it->second;
   }
 
-  api::PortPool pool_;
-  std::map<std::string, std::shared_ptr<const api::LoadBalancer>> balancers_;
+  const Owner owner_ = stage("rooms");
+  std::string part_ = "item1";
+  std::map<std::string, std::vector<ledger::Grant>> grants_;
   std::map<std::string, std::vector<ledger::Holding>> holdings_;
-  std::vector<std::shared_ptr<const api::PortPool>> pools_;
+  Contenders contenders_;
 };
 
 TEST_F(GrantPlanTest, TakesWhatIsFreeAndNotWhatItHas) {
@@ -87,11 +81,11 @@ TEST_F(GrantPlanTest, WhatAnotherPoolsListenerHoldsIsRefusedThoughItWasGranted) 
 TEST_F(GrantPlanTest, ARenamedItemHasNothingUntilTheOldOneIsGone) {
   grant("east", "uid-of-rooms", "item1");
   grant("west", "uid-of-rooms", "item1");
-  pool_.spec.pool_items.front().item_name = "renamed";
+  part_ = "renamed";
   EXPECT_THAT(plan().steps, IsEmpty());
   ASSERT_TRUE(plan().refused);
   EXPECT_THAT(plan().refused->to_string(), HasSubstr("item item1"));
-  balancers_.clear();
+  grants_.clear();
   EXPECT_EQ(plan().steps.size(), 2u);
 }
 
@@ -103,17 +97,12 @@ TEST_F(GrantPlanTest, AnItemThatGrowsKnowsWhatItHad) {
   EXPECT_THAT(plan().steps.back().before, IsEmpty());
 }
 
-TEST_F(GrantPlanTest, AnOlderPoolGoesFirstOnEveryLoadBalancer) {
-  auto older = std::make_shared<api::PortPool>(pool_with({tcp_item("item1", 30005, 30006)}));
-  older->meta.name = "halls";
-  older->meta.uid = "uid-of-halls";
-  older->meta.created = kNow - std::chrono::hours{1};
-  older->spec.pool_items.front().load_balancer_ids = {"edge:west"};
-  pool_.meta.created = kNow;
-  pools_.push_back(older);
+TEST_F(GrantPlanTest, AnOlderOwnerGoesFirstOnEveryLoadBalancer) {
+  const Owner older = stage("halls", kNow - std::chrono::hours{1});
+  contenders_.put(older, {grant_on("west", older, {30005, 30006})});
   EXPECT_THAT(plan().steps, IsEmpty());
   EXPECT_THAT(plan().waits_for,
-              HasSubstr("of edge:west are wanted by the older PortPool games/halls"));
+              HasSubstr("of edge:west are wanted by the older Stage games/halls"));
   // Once it has them, that is what is told.
   grant("west", "uid-of-halls", "item1", 30005, 30006);
   EXPECT_THAT(plan().waits_for, IsEmpty());
@@ -156,4 +145,4 @@ TEST(SameAddress, IsNamedWithBothSpellings) {
 }
 
 }  // namespace
-}  // namespace berth::controllers::portpool
+}  // namespace berth::frontend

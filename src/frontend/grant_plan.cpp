@@ -1,11 +1,8 @@
-#include "controllers/portpool/grant_plan.h"
+#include "frontend/grant_plan.h"
 
 #include <algorithm>
-#include <map>
 
-#include "claims/grantor.h"
-
-namespace berth::controllers::portpool {
+namespace berth::frontend {
 namespace {
 
 // Its Listeners are there: somebody took its grant away.
@@ -66,39 +63,36 @@ std::string same_address(const WantedGrant& wanted,
   return "";
 }
 
-GrantPlan plan_grants(const api::PortPool& pool, const std::vector<WantedGrant>& wanted,
-                      const BalancerOf& balancer_of, const HoldingsOf& holdings_of,
-                      const std::vector<std::shared_ptr<const api::PortPool>>& pools,
-                      const claims::RefsOf& refs_of) {
+GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted,
+                      const Standing& standing) {
   GrantPlan plan;
-  std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> others;
   for (const WantedGrant& one : wanted) {
-    const auto object = balancer_of(one.lb);
-    const auto grants = object ? claims::grants_of(*object) : std::vector<ledger::Grant>{};
+    const std::vector<ledger::Grant> grants = standing.grants_on(one.lb);
     if (ledger::has_grant(grants, one.grant)) {
       // Somebody may have edited what was granted.
-      if (!others.contains(one.lb)) others[one.lb] = holdings_of(one.lb, pool.meta.uid);
-      if (Result<> unheld = ledger::check_unheld(others[one.lb], one.grant); !unheld)
+      const std::vector<ledger::Holding> others =
+          standing.holdings_on(one.lb, claims::of_others(owner.uid, one.grant.ports));
+      if (Result<> unheld = ledger::check_unheld(others, one.grant); !unheld)
         return {.refused = std::move(unheld.error()).about(model::to_string(one.lb))};
       continue;
     }
-    const std::vector<ledger::Holding> held = holdings_of(one.lb, {});
-    // Who has ports is said before who wants them: it stays true whichever pool is older.
+    const std::vector<ledger::Holding> held =
+        standing.holdings_on(one.lb, claims::around(owner.uid, one.grant.ports));
+    // Who has ports is said before who wants them: it stays true whichever owner is older.
     if (Result<std::vector<ledger::Grant>> next = ledger::with_grant(grants, one.grant, held);
         !next)
       return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
     // Of two that come at one moment the older has it; of one that was there, nobody takes it.
-    const auto other =
-        lives_in(one.grant, held) ? nullptr : older_contender(pool, one, pools, refs_of);
-    if (other) {
-      return {.waits_for = fmt::format("{} ports {}-{} of {} are wanted by the older PortPool {}",
-                                       model::to_string(one.grant.transport), one.grant.ports.first,
-                                       one.grant.ports.last, model::to_string(one.lb),
-                                       other->meta.key().to_string())};
+    const auto rival = lives_in(one.grant, held) ? std::nullopt : standing.rival_of(owner, one);
+    if (rival) {
+      return {.waits_for =
+                  fmt::format("{} ports {}-{} of {} are wanted by the older {}",
+                              model::to_string(one.grant.transport), one.grant.ports.first,
+                              one.grant.ports.last, model::to_string(one.lb), to_string(*rival))};
     }
     plan.steps.push_back({.wanted = one, .before = ledger::own_grants(grants, one.grant)});
   }
   return plan;
 }
 
-}  // namespace berth::controllers::portpool
+}  // namespace berth::frontend
