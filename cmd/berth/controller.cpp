@@ -4,12 +4,14 @@
 #include <map>
 #include <memory>
 
+#include "app/modules.h"
 #include "app/serve.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "cluster.h"
 #include "controllers/listener/plan.h"
 #include "environment.h"
+#include "modules.h"
 #include "net/curl_transport.h"
 #include "providers/edge.h"
 
@@ -98,6 +100,8 @@ Result<> run_controller(Flags flags) {
     if (!pem) return fail(std::move(pem.error()).about("--webhook-client-ca"));
     flags.config.webhook_client_ca = std::move(*pem);
   }
+  if (const auto on = module::without(app::all_declarations(), flags.config.without); !on)
+    return fail(Error(on.error()).about("--without"));
   if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
     return fail(std::move(good.error()).about("--cluster-id"));
   raise_file_limit();  // each port of a Pod is a socket, and each of its players two
@@ -170,6 +174,7 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_flag("!--without-guard", flags->config.guard,
                     "Do not install the ValidatingAdmissionPolicies of Listeners and "
                     "PortBindings; ones that are there stay.");
+  add_without_option(*command, flags->config.without);
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");

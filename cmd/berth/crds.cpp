@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "api/kind.h"
+#include "app/modules.h"
 #include "command.h"
 #include "wire/yaml.h"
 
@@ -14,11 +14,11 @@ namespace {
 
 Result<> print_crds(Output output) {
   wire::Array list;
-  for (const api::KindInfo* kind : api::all_kinds()) {
+  for (const module::Kind& kind : module::kinds_of(app::all_declarations())) {
     if (output == Output::json) {
-      list.push_back(api::crd_of(*kind));
+      list.push_back(api::crd_of(*kind.info));
     } else {
-      std::printf("---\n%s", wire::to_yaml(api::crd_of(*kind)).c_str());
+      std::printf("---\n%s", wire::to_yaml(api::crd_of(*kind.info)).c_str());
     }
   }
   if (output == Output::json) {

@@ -7,7 +7,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/modules.h"
 #include "command.h"
+#include "modules.h"
 #include "wire/yaml.h"
 
 namespace berth::cmd {
@@ -18,7 +20,10 @@ using controllers::install::Wanted;
 
 constexpr int kMaxReplicas = 9;
 
-Result<> print_manifests(const ManifestOptions& options, Output output) {
+Result<> print_manifests(ManifestOptions options, Output output) {
+  Result<module::Declarations> on = module::without(app::all_declarations(), options.without);
+  if (!on) return fail(std::move(on.error()).about("--without"));
+  options.modules = std::move(*on);
   for (const std::string& cidr : options.apiserver_cidrs) {
     if (Result<> good = controllers::install::check_cidr(cidr); !good)
       return fail(std::move(good.error()).about("--apiserver-cidr"));
@@ -63,6 +68,7 @@ void add_manifests(CLI::App& root, Run& run) {
   command->add_flag("!--without-guard", flags->options.with_guard,
                     "Leave out the ValidatingAdmissionPolicies that keep people from writing what "
                     "is ours of Listeners and PortBindings, and the controller's right to them.");
+  add_without_option(*command, flags->options.without);
   add_output_option(*command, flags->output);
   set_example(*command,
               "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");

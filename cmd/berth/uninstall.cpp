@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/modules.h"
 #include "cluster.h"
 #include "console.h"
 
@@ -96,6 +97,7 @@ void add_uninstall(CLI::App& root, Run& run) {
   add_output_option(*command, flags->output);
   set_example(*command, "berth uninstall --dry-run\n  berth uninstall --yes");
   command->callback([&run, flags] {
+    flags->options.modules = app::all_declarations();
     flags->options.grace = std::chrono::seconds{flags->grace_seconds};
     run = [flags] { return run_uninstall(*flags); };
   });

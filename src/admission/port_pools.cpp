@@ -138,7 +138,7 @@ Result<> PortPoolGate::check_removal(const AdmissionRequest& request) const {
 std::vector<claims::ListenerPtr> PortPoolGate::held(const kube::ObjectKey& pool,
                                                     std::string_view item) const {
   std::vector<claims::ListenerPtr> out;
-  for (const auto& listener : listeners_.by_index(claims::kPoolIndex, pool.to_string())) {
+  for (const auto& listener : listeners_.by_index(claims::kOwnerIndex, claims::pool_key(pool))) {
     if (is_held(*listener) && (item.empty() || claims::item_of(*listener) == item))
       out.push_back(listener);
   }

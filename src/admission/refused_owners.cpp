@@ -52,7 +52,7 @@ RefusedOwners::RefusedOwners(Tasks& tasks, kube::Client& client, const claims::S
       slots_(slots),
       controller_(tasks,
                   {.name = "refused-owners", .registry = registry, .needs_leadership = false},
-                  [this](const Context& c, const ObjectKey& k) { return work(c, k); }) {
+                  [this](const Context& c, const Key& k) { return work(c, k); }) {
   controller_.at_start([this] { look_for_forgotten(); });
 }
 
@@ -63,15 +63,15 @@ void RefusedOwners::note(const Value& pod, const std::string& ns,
     if (!wire::bool_at(owner, "/controller").value_or(false)) continue;
     const std::string_view kind = wire::string_at(owner, "/kind");
     if (!find_kind(wire::string_at(owner, "/apiVersion"), kind)) continue;
-    remember({ns, fmt::format("{}/{}", kind, wire::string_at(owner, "/name"))}, pools);
+    remember({ns, std::string(kind), std::string(wire::string_at(owner, "/name"))}, pools);
   }
 }
 
-void RefusedOwners::remember(const ObjectKey& owner, const std::vector<ObjectKey>& pools) {
+void RefusedOwners::remember(const Key& owner, const std::vector<ObjectKey>& pools) {
   const MutexLock lock(mu_);
   for (const ObjectKey& pool : pools) {
     if (waiting_.size() >= kMaxPools && !waiting_.contains(pool)) continue;
-    std::deque<ObjectKey>& queue = waiting_[pool];
+    std::deque<Key>& queue = waiting_[pool];
     // Who is refused again has a place already, or goes to the end: the others have their turn.
     if (queue.size() < kMaxWaiting && std::ranges::find(queue, owner) == queue.end())
       queue.push_back(owner);
@@ -79,7 +79,7 @@ void RefusedOwners::remember(const ObjectKey& owner, const std::vector<ObjectKey
 }
 
 void RefusedOwners::on_room(const ObjectKey& pool, std::size_t ports) {
-  std::vector<ObjectKey> next;
+  std::vector<Key> next;
   {
     const MutexLock lock(mu_);
     const auto it = waiting_.find(pool);
@@ -90,12 +90,12 @@ void RefusedOwners::on_room(const ObjectKey& pool, std::size_t ports) {
     }
     if (it->second.empty()) waiting_.erase(it);
   }
-  for (const ObjectKey& owner : next) controller_.queue().add_after(owner, kMoment);
+  for (const Key& owner : next) controller_.add_after(owner, kMoment);
 }
 
-void RefusedOwners::look_for_forgotten() { controller_.queue().add({}, kube::Priority::low); }
+void RefusedOwners::look_for_forgotten() { controller_.add({}, kube::Priority::low); }
 
-Result<kube::Requeue> RefusedOwners::work(const Context& context, const ObjectKey& key) {
+Result<kube::Requeue> RefusedOwners::work(const Context& context, const Key& key) {
   if (key.ns.empty()) return list_namespaces(context);
   return key.name.empty() ? look_into(context, key.ns) : touch(context, key);
 }
@@ -106,8 +106,8 @@ Result<kube::Requeue> RefusedOwners::list_namespaces(const Context& context) {
                        {.label_selector = fmt::format("{}=true", api::kInjectLabel)});
   if (!all) return fail(all.error());
   for (const Value& ns : all->items)
-    controller_.queue().add({std::string(wire::string_at(ns, "/metadata/name")), ""},
-                            kube::Priority::low);
+    controller_.add({.ns = std::string(wire::string_at(ns, "/metadata/name"))},
+                    kube::Priority::low);
   const bool again = !std::exchange(has_looked_, true);
   return again ? kube::Requeue{.after = kSecondLook} : kube::Requeue{};
 }
@@ -137,7 +137,7 @@ Result<> RefusedOwners::look_at(const Context& context, const kube::ResourceType
       const std::vector<ObjectKey> awaited = pools_awaited(workload);
       if (awaited.empty()) continue;
       const std::string_view name = wire::string_at(workload, "/metadata/name");
-      remember({ns, fmt::format("{}/{}", type.kind, name)}, awaited);
+      remember({ns, type.kind, std::string(name)}, awaited);
       pools.insert(awaited.begin(), awaited.end());
     }
     options.continue_token = page->continue_token;
@@ -145,11 +145,10 @@ Result<> RefusedOwners::look_at(const Context& context, const kube::ResourceType
   return {};
 }
 
-Result<kube::Requeue> RefusedOwners::touch(const Context& context, const ObjectKey& key) {
-  const std::size_t slash = key.name.find('/');
-  const kube::ResourceType* const type = find_kind("", key.name.substr(0, slash));
+Result<kube::Requeue> RefusedOwners::touch(const Context& context, const Key& owner) {
+  const kube::ResourceType* const type = find_kind("", owner.kind);
   if (!type) return kube::Requeue{};
-  const ObjectKey workload{key.ns, key.name.substr(slash + 1)};
+  const ObjectKey workload{owner.ns, owner.name};
   Result<Value> touched = touch_for(*type, context, workload);
   if (touched) {
     touched = client_.patch(context, *type, workload, kube::PatchType::merge, *touched,

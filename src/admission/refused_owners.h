@@ -7,6 +7,7 @@
 // owned by the composition root and run by the Manager.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <set>
@@ -16,17 +17,35 @@
 #include "base/mutex.h"
 #include "claims/slot_index.h"
 #include "kube/client/client.h"
-#include "kube/runtime/controller.h"
+#include "kube/runtime/controller_of.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::admission {
 
 class RefusedOwners {
  public:
+  // A workload to be touched; without a name, a namespace to be looked into; without that, all of
+  // them.
+  struct Key {
+    std::string ns{};
+    std::string kind{};
+    std::string name{};
+
+    kube::ObjectKey queued() const {
+      return {ns, name.empty() ? std::string() : fmt::format("{}/{}", kind, name)};
+    }
+    static Key from_queue(const kube::ObjectKey& key) {
+      const std::size_t slash = std::min(key.name.find('/'), key.name.size());
+      return {key.ns, key.name.substr(0, slash),
+              slash < key.name.size() ? key.name.substr(slash + 1) : std::string()};
+    }
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+
   RefusedOwners(Tasks& tasks, kube::Client& client, const claims::SlotIndex& slots,
                 metrics::Registry* registry);
 
-  void add_to(kube::Manager& manager) { manager.add(controller_); }
+  void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
 
   // The Pod's controller, if it is of a kind that waits; others are passed over.
   void note(const wire::Value& pod, const std::string& ns,
@@ -37,13 +56,13 @@ class RefusedOwners {
   void look_for_forgotten();
 
  private:
-  Result<kube::Requeue> work(const Context& context, const kube::ObjectKey& key);
+  Result<kube::Requeue> work(const Context& context, const Key& key);
   Result<kube::Requeue> list_namespaces(const Context& context);
   Result<kube::Requeue> look_into(const Context& context, const std::string& ns);
   Result<> look_at(const Context& context, const kube::ResourceType& type, const std::string& ns,
                    std::set<kube::ObjectKey>& pools);
-  void remember(const kube::ObjectKey& owner, const std::vector<kube::ObjectKey>& pools);
-  Result<kube::Requeue> touch(const Context& context, const kube::ObjectKey& key);
+  void remember(const Key& owner, const std::vector<kube::ObjectKey>& pools);
+  Result<kube::Requeue> touch(const Context& context, const Key& owner);
   Result<wire::Value> touch_for(const kube::ResourceType& type, const Context& context,
                                 const kube::ObjectKey& workload);
 
@@ -51,11 +70,9 @@ class RefusedOwners {
   kube::Client& client_;
   const claims::SlotIndex& slots_;
   Mutex mu_;
-  // By pool: the owners that wait for it, first come first, as queue keys ("namespace",
-  // "Kind/name").
-  std::map<kube::ObjectKey, std::deque<kube::ObjectKey>> waiting_ GUARDED_BY(mu_);
-  // Owners to touch, as above; ("namespace", "") to be looked into; ("", "") for all namespaces.
-  kube::Controller controller_;
+  // By pool: the owners that wait for it, first come first.
+  std::map<kube::ObjectKey, std::deque<Key>> waiting_ GUARDED_BY(mu_);
+  kube::ControllerOf<Key> controller_;
   bool has_looked_ = false;  // of the only worker
 };
 

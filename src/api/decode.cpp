@@ -1,41 +1,8 @@
 #include "api/decode.h"
 
-#include "api/walkers.h"
+#include "api/decode_kind.h"
 
 namespace berth::api {
-namespace {
-
-// Listeners carry their claim in an annotation, and finalizers decide about deletion.
-const kube::MetaRules kOurMeta{.annotations = kube::KeyFilter::everything(), .finalizers = true};
-
-template <class T>
-Result<T> decode_text(wire::JsonReader& reader, std::string_view text, const KindInfo& kind) {
-  T object;
-  Result<> read = kube::decode_object(reader, text, kind.type, kOurMeta, object.meta,
-                                      [&](std::string_view key, wire::JsonNode value) {
-                                        if (key == "spec") decode(object.spec, value);
-                                        if (key == "status") decode(object.status, value);
-                                      });
-  if (!read) return pass(read);
-  if constexpr (std::is_same_v<T, PortPool>) normalise(object.spec);
-  return object;
-}
-
-template <class T>
-kube::Projection<T> projection_of(const KindInfo& kind) {
-  return {.type = kind.type, .from_json = [&kind](wire::JsonReader& reader, std::string_view text) {
-            return decode_text<T>(reader, text, kind);
-          }};
-}
-
-template <class T>
-Result<T> decode_value(const wire::Value& object, const KindInfo& kind) {
-  wire::JsonReader reader;
-  return decode_text<T>(reader, wire::to_json(object), kind);
-}
-
-}  // namespace
-
 kube::Projection<PortPool> port_pool_projection() {
   return projection_of<PortPool>(port_pool_kind());
 }

@@ -1,5 +1,7 @@
 #include "api/keys.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "crypto/digest.h"
@@ -42,6 +44,11 @@ std::string pool_binding_label(std::string_view pool, std::string_view pool_name
 
 std::string pool_item_label(std::string_view pool, std::string_view item) {
   return std::string(pool) + "/" + crypto::md5_hex(item);
+}
+
+std::string load_balancer_selector(const model::LoadBalancerRef& load_balancer) {
+  return fmt::format("{}={}", kLoadBalancerIdLabel,
+                     label_value(model::listener_base_name(load_balancer)));
 }
 
 std::map<std::string, std::string> pool_listener_labels(std::string_view pool,

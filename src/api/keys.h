@@ -47,6 +47,9 @@ std::string pool_binding_label(std::string_view pool, std::string_view pool_name
 // The key of a Listener's label whose value is kPoolItemLabelValue: "rooms/<digest of the item>".
 std::string pool_item_label(std::string_view pool, std::string_view item);
 
+// Selects the Listeners of a load balancer, and perhaps others.
+std::string load_balancer_selector(const model::LoadBalancerRef& load_balancer);
+
 // All labels of a pool's Listener that do not change while it lives.
 std::map<std::string, std::string> pool_listener_labels(std::string_view pool,
                                                         std::string_view item,

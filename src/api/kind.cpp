@@ -1,12 +1,7 @@
 #include "api/kind.h"
 
-#include <array>
 #include <boost/json.hpp>
 
-#include "api/listener.h"
-#include "api/load_balancer.h"
-#include "api/port_binding.h"
-#include "api/port_pool.h"
 #include "api/walkers.h"
 
 namespace berth::api {
@@ -39,15 +34,24 @@ Array columns_of(const KindInfo& kind) {
   return columns;
 }
 
-}  // namespace
-
-Value crd_of(const KindInfo& kind) {
-  Object version{{"name", kind.type.version},
+Object version_of(const KindInfo& kind, std::string_view name, bool storage) {
+  Object version{{"name", name},
                  {"served", true},
-                 {"storage", true},
+                 {"storage", storage},
                  {"schema", Object{{"openAPIV3Schema", version_schema(kind)}}}};
   if (!kind.columns.empty()) version["additionalPrinterColumns"] = columns_of(kind);
   if (kind.status_subresource) version["subresources"] = Object{{"status", Object{}}};
+  return version;
+}
+
+}  // namespace
+
+Value crd_of(const KindInfo& kind) {
+  Array versions{version_of(kind, kind.type.version, true)};
+  for (const ServedVersion& also : kind.also_served) {
+    versions.push_back(version_of(kind, also.name, false));
+    if (also.deprecated) versions.back().as_object()["deprecated"] = true;
+  }
 
   Object names{{"kind", kind.type.kind},
                {"listKind", kind.type.kind + "List"},
@@ -63,13 +67,7 @@ Value crd_of(const KindInfo& kind) {
                 {"spec", Object{{"group", kind.type.group},
                                 {"names", std::move(names)},
                                 {"scope", kind.type.namespaced ? "Namespaced" : "Cluster"},
-                                {"versions", Array{std::move(version)}}}}};
-}
-
-std::span<const KindInfo* const> all_kinds() {
-  static const std::array<const KindInfo*, 4> kKinds{&port_pool_kind(), &listener_kind(),
-                                                     &port_binding_kind(), &load_balancer_kind()};
-  return kKinds;
+                                {"versions", std::move(versions)}}}};
 }
 
 }  // namespace berth::api

@@ -25,6 +25,13 @@ struct PrinterColumn {
   std::string_view json_path;
 };
 
+// Another version under which objects of a kind are served; the schema is the same, and they are
+// stored in the kind's own version.
+struct ServedVersion {
+  std::string_view name;
+  bool deprecated = false;
+};
+
 struct KindInfo {
   kube::ResourceType type;
   std::string_view singular;
@@ -34,12 +41,10 @@ struct KindInfo {
   std::vector<PrinterColumn> columns{};
   std::span<const Field> (*spec_fields)() = nullptr;
   std::span<const Field> (*status_fields)() = nullptr;
+  std::vector<ServedVersion> also_served{};
 };
 
 // The CustomResourceDefinition, with a structural schema from the kind's table.
 wire::Value crd_of(const KindInfo& kind);
-
-// Every kind of ours, in the order in which they are installed.
-std::span<const KindInfo* const> all_kinds();
 
 }  // namespace berth::api

@@ -2,29 +2,33 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <boost/json.hpp>
 
-#include "base/file.h"
-#include "wire/yaml.h"
+#include "api/listener.h"
 
 namespace berth::api {
 namespace {
 
-constexpr std::size_t kMaxFile = 1u << 20;
+TEST(Kinds, HaveOneVersionUnlessTheySayOtherwise) {
+  const wire::Value crd = crd_of(listener_kind());
+  ASSERT_EQ(wire::array_at(crd, "/spec/versions")->size(), 1u);
+  EXPECT_EQ(wire::bool_at(crd, "/spec/versions/0/storage"), true);
+}
 
-// Users apply the file; the controller installs what the tables say. They must be the same.
-TEST(Kinds, TheCrdsInTheRepositoryAreCurrent) {
-  const char* source = std::getenv("BERTH_SOURCE_DIR");
-  ASSERT_TRUE(source) << "run by ctest";
-  const auto file = read_file(std::string(source) + "/deploy/crds/crds.yaml", kMaxFile);
-  ASSERT_TRUE(file) << file.error().to_string();
-  const auto found = wire::parse_yaml_documents(*file);
-  ASSERT_TRUE(found) << found.error().to_string();
-  ASSERT_EQ(found->size(), all_kinds().size());
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    EXPECT_EQ(wire::to_yaml((*found)[i]), wire::to_yaml(crd_of(*all_kinds()[i])))
-        << "run: berth crds > deploy/crds/crds.yaml";
-  }
+// People go on applying what they have; the server warns them.
+TEST(Kinds, MayBeServedUnderAFormerVersionToo) {
+  KindInfo kind = listener_kind();
+  kind.also_served = {{.name = "v1apha1", .deprecated = true}, {.name = "v1beta1"}};
+  const wire::Value crd = crd_of(kind);
+  ASSERT_EQ(wire::array_at(crd, "/spec/versions")->size(), 3u);
+  EXPECT_EQ(wire::string_at(crd, "/spec/versions/0/name"), kind.type.version);
+  EXPECT_EQ(wire::string_at(crd, "/spec/versions/1/name"), "v1apha1");
+  EXPECT_EQ(wire::bool_at(crd, "/spec/versions/1/served"), true);
+  EXPECT_EQ(wire::bool_at(crd, "/spec/versions/1/storage"), false);
+  EXPECT_EQ(wire::bool_at(crd, "/spec/versions/1/deprecated"), true);
+  EXPECT_FALSE(wire::find(crd, "/spec/versions/2/deprecated"));
+  EXPECT_EQ(*wire::find(crd, "/spec/versions/1/schema"),
+            *wire::find(crd, "/spec/versions/0/schema"));
 }
 
 }  // namespace

@@ -8,23 +8,31 @@
 
 #include <functional>
 #include <memory>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "app/config.h"
+#include "app/modules.h"
 #include "base/context.h"
 #include "base/random.h"
+#include "controllers/install/plan.h"
 #include "engine/engine.h"
 #include "kube/admission/certificate_keeper.h"
 #include "kube/client/config.h"
 #include "kube/runtime/health.h"
 #include "metrics/registry.h"
+#include "module/http_server.h"
 #include "net/transport.h"
 
 namespace berth::app {
 
 class App {
  public:
+  // The core is the first of the modules.
   App(Tasks& tasks, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
-      Config config, lb::Drivers drivers, Random random);
+      Config config, lb::Drivers drivers, Random random,
+      std::span<const module::Module> modules = all_modules());
   ~App();
 
   // What must be there before anything runs: the webhook's certificate, our keys and our CRDs.
@@ -49,9 +57,13 @@ class App {
   // The answer to one who may not call webhooks at all.
   net::Reply turn_away();
   kube::Health& health();
+  // HTTP servers that modules want beside the webhooks'.
+  std::span<const module::HttpServer> servers() const;
   // What /metrics shows; others may add to it while the App lives.
   metrics::Registry& registry();
   bool leading() const;
+  // Where what modules run is not what they declare: a defect, which tests look for.
+  std::vector<std::string> flaws() const;
 
  private:
   struct Parts;

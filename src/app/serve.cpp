@@ -1,5 +1,6 @@
 #include "app/serve.h"
 
+#include "app/leader_only.h"
 #include "app/server_metrics.h"
 #include "base/log.h"
 #include "net/server.h"
@@ -20,7 +21,7 @@ constexpr std::size_t kMaxReviewBytesInFlight = 64u << 20;
 constexpr Duration kReviewHeaderTimeout = std::chrono::seconds{3};
 constexpr Duration kReviewBodyTimeout = std::chrono::seconds{5};
 static_assert(kReviewHeaderTimeout + kReviewBodyTimeout <
-              std::chrono::seconds{controllers::install::kWebhookTimeoutSeconds});
+              std::chrono::seconds{module::kWebhookTimeoutSeconds});
 
 // The kubelet and a few that scrape; nobody sends a body.
 constexpr std::size_t kMaxOpsConnections = 64;
@@ -79,6 +80,21 @@ Result<std::unique_ptr<net::Server>> start_ops(App& app, const Config& config) {
                             });
 }
 
+// Each is reached where health is: by those who are in the cluster.
+Result<std::vector<std::unique_ptr<net::Server>>> start_servers(App& app, const Config& config) {
+  std::vector<std::unique_ptr<net::Server>> out;
+  for (const module::HttpServer& one : app.servers()) {
+    net::Handler handler = one.handler;
+    if (one.leader_only)
+      handler = leader_only(std::move(handler), [&app] { return app.leading(); });
+    Result<std::unique_ptr<net::Server>> started =
+        net::Server::start({.address = config.ops_address, .port = one.port}, std::move(handler));
+    if (!started) return fail(std::move(started.error()).about(one.name));
+    out.push_back(std::move(*started));
+  }
+  return out;
+}
+
 // The server does not answer, or has no time: it may in a moment. Anything else is for a person.
 bool may_pass(const Error& error) {
   return error.code == Code::unavailable || error.code == Code::timeout ||
@@ -123,6 +139,9 @@ Result<> serve(App& app, const Config& config, const Context& context,
   }
   Result<std::unique_ptr<net::Server>> webhooks = start_webhooks(app, config);
   if (!webhooks) return pass(webhooks);
+
+  const auto of_modules = start_servers(app, config);
+  if (!of_modules) return fail(of_modules.error());
 
   const auto webhook_numbers = show_server(app.registry(), "webhooks", **webhooks);
   const auto ops_numbers = show_server(app.registry(), "ops", **ops);

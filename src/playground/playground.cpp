@@ -70,7 +70,7 @@ std::uint16_t port_of(const std::string& url) {
 }
 
 // "timeout: the controller did not start: caused by ...".
-Result<> told_apart(std::string_view what, Result<> result) {
+Result<> saying(std::string_view what, Result<> result) {
   if (result || result.error().code == Code::stopped) return result;
   return fail(error_of(result.error().code, "{}", what).because(result.error()));
 }
@@ -98,22 +98,20 @@ class Playground::Impl {
 
   Result<> start(const Context& context) {
     if (options_.cluster_kubeconfig.empty()) {
-      if (Result<> up = told_apart("the API server did not start", start_api_server()); !up)
-        return up;
+      if (Result<> up = saying("the API server did not start", start_api_server()); !up) return up;
     }
     if (Result<> connected = connect(); !connected) return connected;
     if (api_ || options_.bring_workloads) {
-      if (Result<> up = told_apart("the workload controllers did not start",
-                                   start_workloads(context.within(kStartTimeout)));
+      if (Result<> up = saying("the workload controllers did not start",
+                               start_workloads(context.within(kStartTimeout)));
           !up)
         return up;
     }
-    if (Result<> up = told_apart("the load balancer did not start", start_controller()); !up)
-      return up;
+    if (Result<> up = saying("the load balancer did not start", start_controller()); !up) return up;
     start_node();
     if (Result<> ready = wait_until_ready(context.within(kStartTimeout)); !ready) return ready;
     watch_ = std::make_unique<RoomWatch>(tasks_, *client_, Random::from_entropy());
-    return told_apart("the table did not start", watch_->start(context.within(kStartTimeout)));
+    return saying("the table did not start", watch_->start(context.within(kStartTimeout)));
   }
 
   const std::string& kubeconfig_path() const {
@@ -265,7 +263,7 @@ class Playground::Impl {
                                : !node_manager_.leading()
                                    ? "the node did not start"
                                    : "the workload controllers did not start";
-      return told_apart(
+      return saying(
           late, fail(found || context.stop.stop_requested() ? context.end_error() : found.error()));
     }
   }

@@ -69,7 +69,7 @@ std::vector<PoolRow> RoomWatch::pools() const {
   for (const auto& pool : pools_.store().all()) {
     PoolRow row{.pool = pool->meta.key().to_string(), .status = pool->status.status};
     for (const auto& listener :
-         listeners_.store().by_index(claims::kPoolIndex, pool->meta.key().to_string())) {
+         listeners_.store().by_index(claims::kOwnerIndex, claims::pool_key(pool->meta.key()))) {
       // The claim lives on one Listener of a slot; those on the other load balancers have none.
       if (!kube::has(listener->meta.annotations, ledger::kClaimAnnotation)) continue;
       const std::int64_t count = api::ports_of(listener->spec).size();  // of a segment: all

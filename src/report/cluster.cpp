@@ -15,13 +15,13 @@ using wire::Value;
 // Several times the time after which another replica takes over: clocks differ.
 constexpr int kStaleLeases = 3;
 
-// A kind that is not installed has no objects.
+// A kind that is not installed has no objects. One of a module that is off need not be.
 template <class Decode, class Keep>
 Result<> read_all(const Context& context, kube::Client& client, const kube::ResourceType& type,
-                  ClusterView& view, Decode decode, Keep keep) {
+                  std::string_view module, ClusterView& view, Decode decode, Keep keep) {
   Result<kube::ListPage> page = client.list_all(context, type);
   if (!page && page.error().code == Code::unsupported) {
-    view.installed = false;
+    view.installed = view.installed && is_off(view, module);
     return {};
   }
   if (!page) return pass(page);
@@ -40,6 +40,22 @@ Result<Value> read_one(const Context& context, kube::Client& client, const kube:
       !found && (found.error().code == Code::not_found || found.error().code == Code::forbidden);
   if (absent) return Value();
   return found;
+}
+
+constexpr std::string_view kCore;  // it has no name, for it is never off
+
+// What the controller wrote there: "host-ports,port-pools".
+std::vector<std::string> modules_off(const Value& webhooks) {
+  const std::string_view text = wire::string_at(
+      webhooks, fmt::format("/metadata/annotations/{}",
+                            wire::escape_pointer_step(controllers::install::kWithoutAnnotation)));
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    out.emplace_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  return out;
 }
 
 // Where `berth manifests` installs, and where a controller that is started by hand is.
@@ -80,30 +96,31 @@ Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
   const auto keep_in = [](auto& list) {
     return [&list](auto object) { list.push_back(std::move(object)); };
   };
-  Result<> read = read_all(context, client, api::port_pool_kind().type, view, api::decode_port_pool,
-                           keep_in(view.pools));
+  Result<Value> webhooks = read_one(context, client, kube::types::kMutatingWebhookConfiguration,
+                                    {"", std::string(kManagedBy)});
+  if (!webhooks) return pass(webhooks);
+  view.webhooks = std::move(*webhooks);
+  view.without = modules_off(view.webhooks);
+  Result<> read = read_all(context, client, api::port_pool_kind().type, kPortPoolsModule, view,
+                           api::decode_port_pool, keep_in(view.pools));
   if (!read) return pass(read);
   read = read_all(
-      context, client, api::listener_kind().type, view, api::decode_listener,
+      context, client, api::listener_kind().type, kCore, view, api::decode_listener,
       [&view](api::Listener listener) {
         view.listeners.push_back(std::make_shared<const api::Listener>(std::move(listener)));
       });
   if (!read) return pass(read);
-  read = read_all(context, client, api::load_balancer_kind().type, view, api::decode_load_balancer,
-                  keep_in(view.balancers));
+  read = read_all(context, client, api::load_balancer_kind().type, kCore, view,
+                  api::decode_load_balancer, keep_in(view.balancers));
   if (!read) return pass(read);
-  read = read_all(context, client, api::port_binding_kind().type, view, api::decode_port_binding,
-                  keep_in(view.bindings));
+  read = read_all(context, client, api::port_binding_kind().type, kPortPoolsModule, view,
+                  api::decode_port_binding, keep_in(view.bindings));
   if (!read) return pass(read);
 
   Result<Value> lease = find_lease(context, client, ns);
   if (!lease) return pass(lease);
   view.lease = std::move(*lease);
   if (!view.lease.is_null()) view.ns = wire::string_at(view.lease, "/metadata/namespace");
-  Result<Value> webhooks = read_one(context, client, kube::types::kMutatingWebhookConfiguration,
-                                    {"", std::string(kManagedBy)});
-  if (!webhooks) return pass(webhooks);
-  view.webhooks = std::move(*webhooks);
   Result<Value> secret = view.ns.empty() ? Result<Value>(Value())
                                          : read_one(context, client, kube::types::kSecret,
                                                     {view.ns, std::string(kCertificateSecret)});
@@ -117,6 +134,10 @@ Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
     view.unseen.emplace_back("events");
   }
   return view;
+}
+
+bool is_off(const ClusterView& view, std::string_view module) {
+  return std::ranges::find(view.without, module) != view.without.end();
 }
 
 std::string opened_elsewhere(const ClusterView& view, const api::PortBindingItem& entry) {

@@ -29,8 +29,15 @@ struct ClusterView {
   // What we may not read: "events". Nobody is told that all is well in what was not looked at.
   std::vector<std::string> unseen{};
   bool installed = true;  // our kinds are known to the server
+  // Modules that the controller runs without, by their names.
+  std::vector<std::string> without{};
   WallTime now{};
 };
+
+// Of modules: as --without has them.
+inline constexpr std::string_view kPortPoolsModule = "port-pools";
+inline constexpr std::string_view kHostPortsModule = "host-ports";
+bool is_off(const ClusterView& view, std::string_view module);
 
 // `ns` is where the controller's lease is; empty: it is looked for in all namespaces, or, for users
 // who may not, in those where it usually is.

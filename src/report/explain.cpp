@@ -6,8 +6,8 @@
 
 #include "admission/pod_patch.h"
 #include "admission/port_wishes.h"
+#include "admission/webhooks.h"
 #include "claims/exhausted.h"
-#include "controllers/install/plan.h"
 #include "controllers/portpool/pool_plan.h"
 #include "report/teller.h"
 
@@ -77,8 +77,7 @@ class PoolTeller : private Teller {
   }
 
   bool is_hooked() {
-    return webhook_is_there(controllers::install::kPodPortsHook,
-                            "Pods are created without their ports");
+    return webhook_is_there(admission::kPodPortsHook, "Pods are created without their ports");
   }
 
   const api::PortPool* pool_of(const kube::ObjectKey& key) const {
@@ -233,6 +232,27 @@ bool speaks_of_pools(const ExplainView& view) {
          says(wire::find(view.workload, "/spec/template"));
 }
 
+// What a module has to say of a Pod that asks for something of it.
+struct Part {
+  std::string_view module;
+  bool (*is_asked)(const ExplainView& view);
+  void (*tell)(const ExplainView& view, Explanation& out);
+};
+
+constexpr Part kParts[] = {
+    {kPortPoolsModule, speaks_of_pools,
+     [](const ExplainView& view, Explanation& out) { PoolTeller(view, out).tell(); }},
+    {kHostPortsModule, speaks_of_host_ports, tell_host_ports}};
+
+void tell(const Part& part, const ExplainView& view, Explanation& out) {
+  if (!is_off(view.cluster, part.module)) return part.tell(view, out);
+  out.steps.push_back({.verdict = Verdict::bad,
+                       .what = fmt::format("the controller runs without {}", part.module),
+                       .fix = fmt::format("take --without={} off the controller, and create the "
+                                          "Pod again",
+                                          part.module)});
+}
+
 std::string_view to_word(Verdict verdict) {
   switch (verdict) {
     case Verdict::good: return "ok";
@@ -252,9 +272,14 @@ bool Explanation::ready() const {
 Explanation explain(const ExplainView& view) {
   Explanation out{.object = fmt::format("{} {}", view.kind, view.key.to_string())};
   if (!tell_whether_there(view, out)) return out;
-  const bool of_host_ports = speaks_of_host_ports(view);
-  if (speaks_of_pools(view) || !of_host_ports) PoolTeller(view, out).tell();
-  if (of_host_ports) tell_host_ports(view, out);
+  bool told = false;
+  for (const Part& part : kParts) {
+    if (!part.is_asked(view)) continue;
+    tell(part, view, out);
+    told = true;
+  }
+  // What people ask for most.
+  if (!told) tell(kParts[0], view, out);
   return out;
 }
 

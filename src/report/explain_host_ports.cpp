@@ -4,8 +4,8 @@
 
 #include "admission/host_port_injection.h"
 #include "admission/pod_patch.h"
+#include "admission/webhooks.h"
 #include "api/host_ports.h"
-#include "controllers/install/plan.h"
 #include "report/teller.h"
 
 namespace berth::report {
@@ -42,10 +42,10 @@ std::string_view unscheduled_reason(const Value& pod) {
 class HostPortTeller : private Teller {
  public:
   HostPortTeller(const ExplainView& view, Explanation& out) : Teller(view, out) {
-    const Value* const text = wire::find(
-        view.cluster.webhooks,
-        fmt::format("/metadata/annotations/{}",
-                    wire::escape_pointer_step(controllers::install::kHostPortsAnnotation)));
+    const Value* const text =
+        wire::find(view.cluster.webhooks,
+                   fmt::format("/metadata/annotations/{}",
+                               wire::escape_pointer_step(admission::kHostPortsAnnotation)));
     if (!text || !text->is_string()) return;
     if (const auto range = api::parse_host_port_range(text->get_string())) range_ = *range;
   }
@@ -92,8 +92,7 @@ class HostPortTeller : private Teller {
   }
 
   bool is_hooked() {
-    return webhook_is_there(controllers::install::kHostPortsHook,
-                            "Pods are created without their host ports");
+    return webhook_is_there(admission::kHostPortsHook, "Pods are created without their host ports");
   }
 
   bool range_suffices() {

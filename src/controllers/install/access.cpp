@@ -3,7 +3,6 @@
 #include <boost/json.hpp>
 #include <map>
 
-#include "api/kind.h"
 #include "controllers/install/plan.h"
 
 namespace berth::controllers::install {
@@ -28,24 +27,23 @@ Object rule(std::string_view group, Array resources, Array verbs, Array names = 
   return out;
 }
 
-// Everything that is done with our own kinds. Users make pools; we make the rest.
-void add_our_kinds(Array& rules) {
-  for (const api::KindInfo* kind : api::all_kinds()) {
-    const ResourceType& type = kind->type;
-    const bool by_users = type.kind == "PortPool";
-    rules.push_back(
-        rule(type.group, texts({type.plural}),
-             by_users ? texts({"get", "list", "watch", "update", "patch"})
-                      : texts({"get", "list", "watch", "create", "update", "patch", "delete"})));
-    if (!kind->status_subresource) continue;
+// Everything that is done with our own kinds.
+void add_our_kinds(const module::Declarations& modules, Array& rules) {
+  for (const module::Kind& kind : module::kinds_of(modules)) {
+    const ResourceType& type = kind.info->type;
+    rules.push_back(rule(type.group, texts({type.plural}),
+                         kind.made_by_users ? texts({"get", "list", "watch", "update", "patch"})
+                                            : texts({"get", "list", "watch", "create", "update",
+                                                     "patch", "delete"})));
+    if (!kind.info->status_subresource) continue;
     rules.push_back(rule(type.group, texts({type.plural + "/status"}), texts({"update", "patch"})));
   }
 }
 
 // What `wanted_objects` has, webhook configurations included: watched, and put back.
-void add_installed(bool guard, Array& rules) {
+void add_installed(const module::Declarations& modules, bool guard, Array& rules) {
   std::map<ResourceType, Array> names;
-  for (const Wanted& wanted : wanted_objects({.guard = guard}, "a bundle"))
+  for (const Wanted& wanted : wanted_objects({.modules = modules, .guard = guard}, "a bundle"))
     names[wanted.type].emplace_back(wanted.name());
   for (auto& [type, list] : names) {
     rules.push_back(rule(type.group, texts({type.plural}), texts({"list", "watch", "create"})));
@@ -54,36 +52,25 @@ void add_installed(bool guard, Array& rules) {
   }
 }
 
-}  // namespace
-
-Array cluster_rules(bool guard) {
+Array printed(const std::vector<module::Access>& all) {
+  const auto list = [](const std::vector<std::string>& of) { return Array(of.begin(), of.end()); };
   Array rules;
-  rules.push_back(rule("", texts({"pods"}), texts({"get", "list", "watch"})));
-  // Annotations and conditions of a Pod go through here; its spec is out of reach.
-  rules.push_back(rule("", texts({"pods/status"}), texts({"patch"})));
-  rules.push_back(rule("", texts({"namespaces"}), texts({"get", "list", "watch"})));
-  rules.push_back(rule("", texts({"events"}), texts({"create", "patch"})));
-  // Owners of Pods that were refused are touched when there are free ports again: their controllers
-  // try at once then. A replica that starts finds them by what they lack. Only their status: who
-  // may patch a workload may run any Pod in its name.
-  constexpr std::string_view kGames = "tkex.tencent.com";
-  rules.push_back(rule("apps", texts({"replicasets", "statefulsets"}), texts({"list"})));
-  rules.push_back(
-      rule("apps", texts({"replicasets/status", "statefulsets/status"}), texts({"patch"})));
-  rules.push_back(rule(kGames, texts({"gamestatefulsets"}), texts({"get", "list"})));
-  rules.push_back(rule(kGames, texts({"gamestatefulsets/status"}), texts({"patch"})));
-  add_our_kinds(rules);
-  add_installed(guard, rules);
+  for (const module::Access& one : all)
+    rules.push_back(rule(one.group, list(one.resources), list(one.verbs), list(one.names)));
   return rules;
 }
 
-Array namespace_rules() {
-  return {
-      rule("coordination.k8s.io", texts({"leases"}), texts({"create"})),
-      rule("coordination.k8s.io", texts({"leases"}), texts({"get", "update"}), texts({kLeaseName})),
-      rule("", texts({"secrets"}), texts({"create"})),
-      rule("", texts({"secrets"}), texts({"get", "update"}),
-           texts({kCertificateSecret, kKeysSecret}))};
+}  // namespace
+
+Array cluster_rules(const module::Declarations& modules, bool guard) {
+  Array rules = printed(module::access_of(modules));
+  add_our_kinds(modules, rules);
+  add_installed(modules, guard, rules);
+  return rules;
+}
+
+Array namespace_rules(const module::Declarations& modules) {
+  return printed(module::namespace_access_of(modules));
 }
 
 }  // namespace berth::controllers::install

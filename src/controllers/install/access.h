@@ -7,13 +7,14 @@
 
 #include <string>
 
+#include "module/declaration.h"
 #include "wire/value.h"
 
 namespace berth::controllers::install {
 
-// The rules of the ClusterRole; with or without the rights to install the guard.
-wire::Array cluster_rules(bool guard = true);
+// The rules of the ClusterRole for these modules; with or without the rights to install the guard.
+wire::Array cluster_rules(const module::Declarations& modules, bool guard = true);
 // The rules of the Role in our own namespace.
-wire::Array namespace_rules();
+wire::Array namespace_rules(const module::Declarations& modules);
 
 }  // namespace berth::controllers::install

@@ -3,8 +3,6 @@
 #include <boost/json.hpp>
 
 #include "api/keys.h"
-#include "api/listener.h"
-#include "api/port_binding.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -201,25 +199,20 @@ bool is_guard(const ResourceType& type) {
   return type == kGuardPolicy || type == kGuardPolicyBinding;
 }
 
-// A Listener is the lock of its port: who deletes one cuts players off, and takes the claim with
-// it. A PortBinding only tells: one that is deleted is made again.
-std::vector<Wanted> guard_policies(std::string_view us) {
-  const ResourceType& listeners = api::listener_kind().type;
-  const ResourceType& bindings = api::port_binding_kind().type;
+std::vector<Wanted> guard_policies(std::string_view us, const module::Declarations& modules) {
   std::vector<Wanted> out;
-  add(us,
-      {.type = listeners,
-       .resources = Array{Value(listeners.plural)},
-       .deletion = true,
-       .remedy =
-           "change the PortPool or the Pod instead, and leave out what begins with berth.dev/"},
-      out);
-  add(us,
-      {.type = bindings,
-       .resources = Array{Value(bindings.plural), Value(bindings.plural + "/status")},
-       .deletion = false,
-       .remedy = "change the Pod instead, and leave out what begins with berth.dev/"},
-      out);
+  for (const module::Kind& kind : module::kinds_of(modules)) {
+    if (!kind.guard) continue;
+    const ResourceType& type = kind.info->type;
+    Array resources{Value(type.plural)};
+    if (kind.guard->of_status) resources.emplace_back(type.plural + "/status");
+    add(us,
+        {.type = type,
+         .resources = std::move(resources),
+         .deletion = kind.guard->of_deletion,
+         .remedy = kind.guard->remedy},
+        out);
+  }
   return out;
 }
 

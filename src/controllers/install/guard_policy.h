@@ -22,8 +22,8 @@ bool is_guard(const kube::ResourceType& type);
 // Our name at the API server, as it is configured.
 std::string user_name(const OurUser& us);
 
-// A policy and its binding for each kind, named "berth-" and the resource. They are not for `us`,
-// the user whose name that is.
-std::vector<Wanted> guard_policies(std::string_view us);
+// A policy and its binding for each kind that has a guard, named "berth-" and the resource. They
+// are not for `us`, the user whose name that is.
+std::vector<Wanted> guard_policies(std::string_view us, const module::Declarations& modules);
 
 }  // namespace berth::controllers::install

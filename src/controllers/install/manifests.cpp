@@ -51,11 +51,13 @@ Object binding(const ResourceType& role, const std::string& ns) {
            Array{Object{{"kind", "ServiceAccount"}, {"name", kAppName}, {"namespace", ns}}}}};
 }
 
-void add_access(const std::string& ns, bool guard, std::vector<Wanted>& out) {
+void add_access(const ManifestOptions& options, std::vector<Wanted>& out) {
+  const std::string& ns = options.ns;
   out.push_back(object(kube::types::kServiceAccount, ns, kAppName, {}));
-  out.push_back(object(kClusterRole, ns, kAppName, {{"rules", cluster_rules(guard)}}));
+  out.push_back(object(kClusterRole, ns, kAppName,
+                       {{"rules", cluster_rules(options.modules, options.with_guard)}}));
   out.push_back(object(kClusterRoleBinding, ns, kAppName, binding(kClusterRole, ns)));
-  out.push_back(object(kRole, ns, kAppName, {{"rules", namespace_rules()}}));
+  out.push_back(object(kRole, ns, kAppName, {{"rules", namespace_rules(options.modules)}}));
   out.push_back(object(kRoleBinding, ns, kAppName, binding(kRole, ns)));
 }
 
@@ -75,6 +77,7 @@ Object container(const ManifestOptions& options) {
              flag("ops-address", "0.0.0.0"),
              flag("ops-port", kOpsPort)};
   if (!options.with_guard) args.emplace_back("--without-guard");
+  for (const std::string& name : options.without) args.push_back(flag("without", name));
   return {{"name", kAppName},
           {"image", options.image},
           {"command", Array{"berth", "controller"}},
@@ -138,6 +141,8 @@ Settings settings_of(const ManifestOptions& options) {
   const std::string& ns = options.ns;
   return {.webhooks = {.service_namespace = ns, .service_name = std::string(kWebhookService)},
           .identity = {.service_account_namespace = ns, .service_account = std::string(kAppName)},
+          .modules = options.modules,
+          .without = options.without,
           .guard = options.with_guard};
 }
 
@@ -188,7 +193,7 @@ std::vector<Wanted> manifests(const ManifestOptions& options) {
     take_removal_back(wanted);
     out.push_back(std::move(wanted));
   }
-  add_access(ns, options.with_guard, out);
+  add_access(options, out);
   out.push_back(object(kube::types::kService, ns, kWebhookService, service()));
   out.push_back(object(kube::types::kDeployment, ns, kAppName, deployment(options)));
   if (options.replicas > 1) {

@@ -19,6 +19,9 @@ inline constexpr std::string_view kWebhookService = "berth-webhooks";
 inline constexpr std::string_view kAppLabel = "app.kubernetes.io/name";
 
 struct ManifestOptions {
+  // The modules that are on, and the names of those that are off.
+  module::Declarations modules{};
+  std::vector<std::string> without{};
   std::string ns{kDefaultNamespace};
   std::string image = "berth:latest";
   int replicas = 2;

@@ -6,11 +6,16 @@
 #include <boost/json.hpp>
 #include <set>
 
-#include "api/kind.h"
+#include "app/modules.h"
 #include "controllers/install/guard_policy.h"
 
 namespace berth::controllers::install {
 namespace {
+
+std::vector<Wanted> printed(ManifestOptions options) {
+  options.modules = module::without(app::all_declarations(), options.without).value();
+  return manifests(options);
+}
 
 const Wanted* find(const std::vector<Wanted>& all, std::string_view kind, std::string_view name) {
   for (const Wanted& one : all) {
@@ -28,12 +33,14 @@ std::size_t place(const std::vector<Wanted>& all, std::string_view kind) {
 }
 
 TEST(Manifests, ComeInAnOrderThatCanBeApplied) {
-  const auto all = manifests({});
+  const auto all = printed({});
   EXPECT_EQ(place(all, "Namespace"), 0u);
   EXPECT_LT(place(all, "ServiceAccount"), place(all, "Deployment"));
   EXPECT_LT(place(all, "ClusterRole"), place(all, "ClusterRoleBinding"));
-  for (const api::KindInfo* kind : api::all_kinds())
-    EXPECT_TRUE(find(all, "CustomResourceDefinition", kind->type.plural + "." + kind->type.group));
+  for (const module::Kind& kind : module::kinds_of(app::all_declarations())) {
+    const kube::ResourceType& type = kind.info->type;
+    EXPECT_TRUE(find(all, "CustomResourceDefinition", type.plural + "." + type.group));
+  }
   std::set<std::string> names;
   for (const Wanted& one : all) {
     EXPECT_EQ(wire::string_at(one.object, "/metadata/labels/app.kubernetes.io~1managed-by"),
@@ -45,7 +52,7 @@ TEST(Manifests, ComeInAnOrderThatCanBeApplied) {
 }
 
 TEST(Manifests, TheControllerRunsWithLittle) {
-  const auto all = manifests({.ns = "games-infra", .image = "example/berth:7", .replicas = 3});
+  const auto all = printed({.ns = "games-infra", .image = "example/berth:7", .replicas = 3});
   const Wanted* app = find(all, "Deployment", "berth");
   ASSERT_TRUE(app);
   EXPECT_EQ(wire::int_at(app->object, "/spec/replicas"), 3);
@@ -77,7 +84,7 @@ bool is_claims_call(const Wanted& flow, std::string_view verb, std::string_view 
 
 // Creating a large pool must not hold back a Pod under admission.
 TEST(Manifests, WhatTheWebhookAsksForDoesNotQueueBehindBulkWork) {
-  const auto all = manifests({});
+  const auto all = printed({});
   const Wanted* claims = find(all, "FlowSchema", "berth-claims");
   const Wanted* bulk = find(all, "FlowSchema", "berth-bulk");
   ASSERT_TRUE(claims && bulk);
@@ -94,7 +101,7 @@ TEST(Manifests, WhatTheWebhookAsksForDoesNotQueueBehindBulkWork) {
 
 // A leader that waits behind its own bulk work for a seat loses the lease.
 TEST(Manifests, TheLeaseIsRenewedBesideBulkWork) {
-  const auto all = manifests({.ns = "games-infra"});
+  const auto all = printed({.ns = "games-infra"});
   const Wanted* lease = find(all, "FlowSchema", "berth-lease");
   const Wanted* claims = find(all, "FlowSchema", "berth-claims");
   ASSERT_TRUE(lease && claims);
@@ -109,7 +116,7 @@ TEST(Manifests, TheLeaseIsRenewedBesideBulkWork) {
 }
 
 TEST(Manifests, NobodyGetsEverything) {
-  for (const Wanted& one : manifests({})) {
+  for (const Wanted& one : printed({})) {
     const wire::Array* rules = wire::array_at(one.object, "/rules");
     if (one.type.kind != "ClusterRole" && one.type.kind != "Role") continue;
     ASSERT_TRUE(rules);
@@ -135,7 +142,7 @@ bool may(const Wanted& role, std::string_view verb, std::string_view resource) {
 
 // Whoever may patch a workload may run any Pod in its namespace.
 TEST(Manifests, WorkloadsCanBeTouchedAndNotRewritten) {
-  const auto all = manifests({});
+  const auto all = printed({});
   const Wanted* role = find(all, "ClusterRole", "berth");
   ASSERT_TRUE(role);
   for (const std::string kind : {"replicasets", "statefulsets", "gamestatefulsets"}) {
@@ -147,8 +154,8 @@ TEST(Manifests, WorkloadsCanBeTouchedAndNotRewritten) {
 }
 
 TEST(Manifests, ANetworkPolicyLetsOnlyApiServersReachTheWebhooks) {
-  EXPECT_FALSE(find(manifests({}), "NetworkPolicy", "berth")) << "only when it is asked for";
-  const auto all = manifests({.apiserver_cidrs = {"192.0.2.7/32", "2001:db8::/64"}});
+  EXPECT_FALSE(find(printed({}), "NetworkPolicy", "berth")) << "only when it is asked for";
+  const auto all = printed({.apiserver_cidrs = {"192.0.2.7/32", "2001:db8::/64"}});
   const Wanted* policy = find(all, "NetworkPolicy", "berth");
   ASSERT_TRUE(policy);
   const std::string webhooks = "/spec/ingress/0";
@@ -162,29 +169,29 @@ TEST(Manifests, ANetworkPolicyLetsOnlyApiServersReachTheWebhooks) {
 }
 
 TEST(Manifests, WebhooksAreCalledAtASecretPath) {
-  Settings settings;
+  Settings settings{.modules = app::all_declarations()};
   settings.webhooks = {.url = "https://192.0.2.1:9443", .segment = "5ec4e7"};
   for (const Wanted& wanted : wanted_objects(settings, "a bundle")) {
     const wire::Array* hooks = wire::array_at(wanted.object, "/webhooks");
     for (const wire::Value& hook : hooks ? *hooks : wire::Array{})
       EXPECT_TRUE(wire::string_at(hook, "/clientConfig/url").ends_with("/5ec4e7"));
-    EXPECT_FALSE(has_plain_paths(wanted.object));
+    EXPECT_FALSE(has_plain_paths(wanted.object, settings.modules));
   }
   settings.webhooks.segment.clear();
   bool plain = false;
   for (const Wanted& wanted : wanted_objects(settings, "a bundle"))
-    plain = plain || has_plain_paths(wanted.object);
+    plain = plain || has_plain_paths(wanted.object, settings.modules);
   EXPECT_TRUE(plain) << "as the version before had them";
 }
 
 TEST(Manifests, ASharedNamespaceIsNotOurs) {
-  EXPECT_FALSE(find(manifests({.ns = "kube-system"}), "Namespace", "kube-system"));
-  EXPECT_FALSE(find(manifests({.ns = "default"}), "Namespace", "default"));
-  EXPECT_TRUE(find(manifests({}), "Namespace", "berth-system"));
+  EXPECT_FALSE(find(printed({.ns = "kube-system"}), "Namespace", "kube-system"));
+  EXPECT_FALSE(find(printed({.ns = "default"}), "Namespace", "default"));
+  EXPECT_TRUE(find(printed({}), "Namespace", "berth-system"));
 }
 
 TEST(Manifests, TheGuardComesWithARightToKeepIt) {
-  const auto all = manifests({.ns = "games-infra"});
+  const auto all = printed({.ns = "games-infra"});
   for (const char* name : {"berth-listeners", "berth-portbindings"}) {
     const Wanted* policy = find(all, "ValidatingAdmissionPolicy", name);
     const Wanted* binding = find(all, "ValidatingAdmissionPolicyBinding", name);
@@ -204,7 +211,7 @@ TEST(Manifests, TheGuardComesWithARightToKeepIt) {
 
 // A PortBinding only tells, and is made again; a Listener is the lock of its port.
 TEST(Manifests, TheGuardIsForListenersThatGoAndNotForPortBindings) {
-  const auto all = manifests({});
+  const auto all = printed({});
   const auto operations = [&](const char* name) {
     const Wanted* policy = find(all, "ValidatingAdmissionPolicy", name);
     return wire::to_json(
@@ -215,7 +222,7 @@ TEST(Manifests, TheGuardIsForListenersThatGoAndNotForPortBindings) {
 }
 
 TEST(Manifests, TheGuardCanBeLeftOutWithAllThatBelongsToIt) {
-  const auto all = manifests({.with_guard = false});
+  const auto all = printed({.with_guard = false});
   for (const Wanted& one : all) EXPECT_FALSE(is_guard(one.type)) << one.name();
   const Wanted* role = find(all, "ClusterRole", "berth");
   EXPECT_EQ(wire::to_json(role->object).find("validatingadmissionpolic"), std::string::npos);
@@ -225,7 +232,7 @@ TEST(Manifests, TheGuardCanBeLeftOutWithAllThatBelongsToIt) {
 }
 
 TEST(Manifests, PrintedWebhooksRefuseNobody) {
-  const auto all = manifests({.with_webhooks = true});
+  const auto all = printed({.with_webhooks = true});
   for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {
     const Wanted* hook = find(all, kind, "berth");
     ASSERT_TRUE(hook) << kind;

@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "api/host_ports.h"
 #include "kube/client/resource.h"
+#include "module/config.h"
+#include "module/declaration.h"
 #include "wire/value.h"
 
 namespace berth::controllers::install {
@@ -19,19 +20,19 @@ struct WebhookAddress {
   int service_port = 443;
   // The secret end of every path (kube/admission/path_guard.h); empty: none.
   std::string segment{};
+
+  friend bool operator==(const WebhookAddress&, const WebhookAddress&) = default;
 };
 
-// Who we are to the API server: whose requests the priority levels are for.
-struct OurUser {
-  std::string service_account_namespace{};
-  std::string service_account{};
-  std::string user{};  // when we do not run as a service account
-};
+using module::OurUser;
 
 struct Settings {
   WebhookAddress webhooks{};
   OurUser identity{};
-  model::PortRange host_ports = api::kDefaultHostPorts;
+  // The modules that are on.
+  module::Declarations modules{};
+  // Names of those that are off: whoever looks at the cluster is told.
+  std::vector<std::string> without{};
   // With the policies of guard_policy.h.
   bool guard = true;
   // What the server calls us, once it was asked: one that guards Listeners against us would stop
@@ -49,13 +50,8 @@ struct Wanted {
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kManagedBy = "berth";
 
-// On the configuration of the webhooks: the range of random host ports, "20000-29999". For people
-// and for `berth explain`.
-inline constexpr std::string_view kHostPortsAnnotation = "berth.dev/host-ports";
-
-// Webhooks that give ports to Pods, by their names in the configuration.
-inline constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
-inline constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
+// On the configuration of mutating webhooks, when modules are off: their names, by commas.
+inline constexpr std::string_view kWithoutAnnotation = "berth.dev/without";
 
 // Names in our namespace: of the lease of the leader, and of the Secrets of the webhooks'
 // certificate and of the keys that seal what we write.
@@ -63,22 +59,14 @@ inline constexpr std::string_view kLeaseName = "berth";
 inline constexpr std::string_view kCertificateSecret = "berth-webhook-certificate";
 inline constexpr std::string_view kKeysSecret = "berth-keys";
 
-// Paths of the webhooks, for the configurations and for the router.
-// After which the API server gives up on us; hints have less.
-inline constexpr int kWebhookTimeoutSeconds = 10;
-
-inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
-inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
-inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
-inline constexpr std::string_view kTemplateHintPath = "/hint-template";
-inline constexpr std::string_view kNamespaceHintPath = "/hint-namespace";
-
 // In the order of installation. Without a CA bundle the webhook configurations are left out: with a
-// wrong one they would refuse every Pod.
+// wrong one they would refuse every Pod. Both are there also when no module has a webhook: so those
+// of a module that was on go, and who comes later sees that somebody led.
 std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle);
 
-// Whether the webhooks of this configuration are called at paths without a secret end.
-bool has_plain_paths(const wire::Value& configuration);
+// Whether webhooks of this configuration that may refuse a Pod are called at paths without a secret
+// end.
+bool has_plain_paths(const wire::Value& configuration, const module::Declarations& modules);
 
 // Everything in `wanted` is in `found`, which may have more: defaults of the server, fields of
 // others. Lists must have the same length.

@@ -35,8 +35,7 @@ kube::Projection<Presence> presence_of(const kube::ResourceType& type) {
           }};
 }
 
-// Keys carry the resource in place of a namespace: all of these objects are cluster-scoped.
-kube::ObjectKey key_of(const kube::ResourceType& type, std::string_view name) {
+InstalledKey key_of(const kube::ResourceType& type, std::string_view name) {
   return {type.plural, std::string(name)};
 }
 
@@ -69,7 +68,7 @@ Installer::Installer(Tasks& tasks, kube::Client& client, Settings settings,
       ca_bundle_(std::move(ca_bundle)),
       segment_(std::move(segment)),
       controller_(tasks, {.name = "install", .registry = registry},
-                  [this](const Context& context, const kube::ObjectKey& key) {
+                  [this](const Context& context, const InstalledKey& key) {
                     return reconcile(context, key);
                   }),
       watched_(std::make_unique<Watched>()) {
@@ -95,7 +94,7 @@ Installer::~Installer() = default;
 void Installer::add_to(kube::Manager& manager) {
   for (const auto& [type, informer] : watched_->all)
     if (!is_guard(*type)) manager.add(informer->core());
-  manager.add(controller_);
+  manager.add(controller_.core());
   controller_.at_start([this] { refresh(); });  // also what is not there
 }
 
@@ -111,9 +110,26 @@ Settings Installer::settings_now() const {
   return out;
 }
 
+std::shared_ptr<const std::vector<Wanted>> Installer::wanted_now() {
+  Settings settings = settings_now();
+  std::string ca_bundle = ca_bundle_();
+  const MutexLock lock(mu_);
+  const bool is_same = wanted_ && wanted_->webhooks == settings.webhooks &&
+                       wanted_->known_as == settings.known_as && wanted_->guard == settings.guard &&
+                       wanted_->ca_bundle == ca_bundle;
+  if (!is_same) {
+    std::vector<Wanted> objects = wanted_objects(settings, ca_bundle);
+    wanted_ = std::make_shared<const WantedFor>(
+        WantedFor{std::move(settings.webhooks), std::move(settings.known_as), settings.guard,
+                  std::move(ca_bundle), std::move(objects)});
+  }
+  return {wanted_, &wanted_->objects};
+}
+
 void Installer::refresh() {
-  for (const Wanted& wanted : wanted_objects(settings_, ca_bundle_())) {
-    controller_.queue().add(key_of(wanted.type, wanted.name()));
+  const auto all = wanted_now();
+  for (const Wanted& wanted : *all) {
+    controller_.add(key_of(wanted.type, wanted.name()));
   }
 }
 
@@ -173,10 +189,11 @@ Result<> Installer::prepare_guard(const Context& context) {
   return {};
 }
 
-Result<kube::Requeue> Installer::reconcile(const Context& context, const kube::ObjectKey& key) {
+Result<kube::Requeue> Installer::reconcile(const Context& context, const InstalledKey& key) {
   // Taken back, it begins with everything.
   if (is_being_removed()) return kube::Requeue{};
-  for (const Wanted& wanted : wanted_objects(settings_now(), ca_bundle_())) {
+  const auto all = wanted_now();
+  for (const Wanted& wanted : *all) {
     if (key_of(wanted.type, wanted.name()) != key) continue;
     if (Result<> done = ensure(context, wanted); !done) return pass(done);
   }

@@ -8,14 +8,25 @@
 #include <functional>
 #include <memory>
 
+#include "base/mutex.h"
 #include "controllers/install/plan.h"
 #include "controllers/install/removal.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
-#include "kube/runtime/controller.h"
+#include "kube/runtime/controller_of.h"
 #include "kube/runtime/manager.h"
 
 namespace berth::controllers::install {
+
+// One of the objects that we install: all of them are cluster-scoped.
+struct InstalledKey {
+  std::string resource{};  // its plural
+  std::string name{};
+
+  kube::ObjectKey queued() const { return {resource, name}; }
+  static InstalledKey from_queue(const kube::ObjectKey& key) { return {key.ns, key.name}; }
+  friend bool operator==(const InstalledKey&, const InstalledKey&) = default;
+};
 
 class Installer {
  public:
@@ -51,7 +62,10 @@ class Installer {
  private:
   struct Watched;
   Settings settings_now() const;
-  Result<kube::Requeue> reconcile(const Context& context, const kube::ObjectKey& key);
+  // Made anew when the settings or the bundle are others than before: each object that changes is
+  // looked up there.
+  std::shared_ptr<const std::vector<Wanted>> wanted_now();
+  Result<kube::Requeue> reconcile(const Context& context, const InstalledKey& key);
   Result<> ensure(const Context& context, const Wanted& wanted);
   void heed(Removal removal);
   // Goes on without it where there is no such kind, or no right to it.
@@ -62,10 +76,21 @@ class Installer {
   Settings settings_;
   const std::function<std::string()> ca_bundle_;
   const std::function<std::string()> segment_;
-  kube::Controller controller_;
+  kube::ControllerOf<InstalledKey> controller_;
   std::atomic<Removal> removal_{Removal::none};
   std::function<void()> on_leave_;
   std::unique_ptr<Watched> watched_;
+
+  // What changes while a process lives, and what is wanted then.
+  struct WantedFor {
+    WebhookAddress webhooks{};
+    std::string known_as{};
+    bool guard = true;
+    std::string ca_bundle{};
+    std::vector<Wanted> objects{};
+  };
+  Mutex mu_;
+  std::shared_ptr<const WantedFor> wanted_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::controllers::install

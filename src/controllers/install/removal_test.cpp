@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "app/modules.h"
 #include "controllers/install/manifests.h"
 
 namespace berth::controllers::install {
@@ -18,7 +19,7 @@ TEST(Removal, IsTakenBackByWhoAppliesTheManifests) {
   const std::string annotation =
       "/metadata/annotations/" + wire::escape_pointer_step(kRemovalAnnotation);
   int marked = 0;
-  for (const Wanted& one : manifests({})) {
+  for (const Wanted& one : manifests({.modules = app::all_declarations()})) {
     const wire::Value* const found = wire::find(one.object, annotation);
     if (!found) continue;
     ++marked;
@@ -29,7 +30,7 @@ TEST(Removal, IsTakenBackByWhoAppliesTheManifests) {
 }
 
 TEST(Removal, AControllerThatKeepsThingsInstalledDoesNotTakeItBack) {
-  for (const Wanted& one : wanted_objects({}, "a bundle"))
+  for (const Wanted& one : wanted_objects({.modules = app::all_declarations()}, "a bundle"))
     EXPECT_EQ(wire::to_json(one.object).find(kRemovalAnnotation), std::string::npos) << one.name();
 }
 

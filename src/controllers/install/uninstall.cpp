@@ -81,8 +81,10 @@ Uninstaller::Uninstaller(kube::Client& client, UninstallOptions options, Tell te
 // that is started in between knows.
 std::vector<Uninstaller::Doomed> Uninstaller::doomed() const {
   std::vector<Doomed> out;
-  for (const Wanted& wanted :
-       manifests({.ns = options_.ns, .with_webhooks = true, .apiserver_cidrs = {"0.0.0.0/0"}})) {
+  for (const Wanted& wanted : manifests({.modules = options_.modules,
+                                         .ns = options_.ns,
+                                         .with_webhooks = true,
+                                         .apiserver_cidrs = {"0.0.0.0/0"}})) {
     if (wanted.type == kube::types::kNamespace) continue;
     if (options_.keep_crds && wanted.type == kube::types::kCustomResourceDefinition) continue;
     out.push_back({wanted.type, {wanted.type.namespaced ? options_.ns : "", wanted.name()}});
@@ -151,10 +153,11 @@ Result<Survey> Uninstaller::look(const Context& context) {
     if (!there) return pass(there);
     if (*there) survey.objects.push_back(home.shown());
   }
-  for (const api::KindInfo* kind : api::all_kinds()) {
-    Result<std::size_t> count = count_objects(context, client_, kind->type);
+  for (const module::Kind& kind : module::kinds_of(options_.modules)) {
+    const kube::ResourceType& type = kind.info->type;
+    Result<std::size_t> count = count_objects(context, client_, type);
     if (!count) return pass(count);
-    if (*count > 0) survey.of_kind[kind->type.kind] = *count;
+    if (*count > 0) survey.of_kind[type.kind] = *count;
   }
   Result<std::vector<std::string>> pods = holders(context);
   if (!pods) return pass(pods);
@@ -309,9 +312,9 @@ Result<> Uninstaller::wait_for_lease(const Context& context) {
 }
 
 Result<> Uninstaller::sweep_objects(const Context& context) {
-  for (const api::KindInfo* kind : api::all_kinds()) {
-    const std::string& name = kind->type.kind;
-    ObjectSweep sweep(client_, kind->type, [&](std::size_t count) {
+  for (const module::Kind& kind : module::kinds_of(options_.modules)) {
+    const std::string& name = kind.info->type.kind;
+    ObjectSweep sweep(client_, kind.info->type, [&](std::size_t count) {
       tell_(fmt::format("removed {} of kind {} so far", count, name));
     });
     const Result<std::size_t> count = sweep.run(context);

@@ -18,6 +18,8 @@
 namespace berth::controllers::install {
 
 struct UninstallOptions {
+  // All modules that there are: one that is off now may have been on.
+  module::Declarations modules{};
   std::string ns{kDefaultNamespace};
   bool keep_crds = false;
   // Also while Pods hold ports, which they lose.

@@ -21,7 +21,7 @@
 #include "lb/driver.h"
 #include "metrics/registry.h"
 
-namespace berth::app {
+namespace berth::modules::port_pools {
 
 struct PoolMetricsOptions {
   std::string version{};
@@ -42,8 +42,6 @@ class PoolMetrics {
   void pod_became_ready(Duration waited);
   // The answer of the webhook that gives ports to Pods.
   void pod_was_admitted(const kube::AdmissionRequest& request, bool allowed);
-  // The handler, with each of its answers counted and timed.
-  kube::AdmissionHandler timed(std::string path, kube::AdmissionHandler handler);
 
  private:
   // Gauges by their label values; one that is not counted any more is set to 0.
@@ -70,4 +68,4 @@ class PoolMetrics {
   metrics::ScrapeHook hook_;  // last: it uses the others
 };
 
-}  // namespace berth::app
+}  // namespace berth::modules::port_pools

@@ -1,18 +1,17 @@
-#include "app/pool_metrics.h"
+#include "modules/port_pools/pool_metrics.h"
 
 #include "admission/pod_patch.h"
 #include "admission/port_wishes.h"
 
-namespace berth::app {
+namespace berth::modules::port_pools {
 namespace {
 
-// Upstream's, which begin at a second, and finer ones below: most Pods wait for milliseconds.
-const metrics::Buckets kBindBuckets{0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   5,
-                                    10,   30,   60,  120,  180, 300, 600, 1200};
-const metrics::Buckets kRequestBuckets{0.01, 0.1, 0.5, 0.75, 1, 2, 3, 5, 10};
 // Pods that were refused, to be shown until one of the name is admitted: as many as a name may have
 // series.
 constexpr std::size_t kMaxRefused = metrics::kMaxSeries;
+// Upstream's, which begin at a second, and finer ones below: most Pods wait for milliseconds.
+const metrics::Buckets kBindBuckets{0.01, 0.05, 0.1, 0.25, 0.5, 1,   2,   5,
+                                    10,   30,   60,  120,  180, 300, 600, 1200};
 
 std::string or_text(std::string_view text, std::string_view otherwise) {
   return std::string(text.empty() ? otherwise : text);
@@ -80,32 +79,6 @@ void PoolMetrics::pod_was_admitted(const kube::AdmissionRequest& request, bool a
              "1 while the last Pod of this name was refused its ports.",
              {{"name", pod.name}, {"namespace", pod.ns}})
       .set(allowed ? 0 : 1);
-}
-
-kube::AdmissionHandler PoolMetrics::timed(std::string path, kube::AdmissionHandler handler) {
-  const std::string method = path.starts_with("/mutate") ? "mutate" : "validate";
-  const auto labels = [&](const char* status) {
-    return metrics::Labels{{"handler", path}, {"method", method}, {"status", status}};
-  };
-  struct Series {
-    metrics::Counter* total;
-    metrics::Histogram* seconds;
-  };
-  const auto series = [&](const char* status) {
-    return Series{&registry_.counter("bkbcs_ingressctrl_api_request_total",
-                                     "Requests to our webhooks.", labels(status)),
-                  &registry_.histogram("bkbcs_ingressctrl_api_request_latency_seconds",
-                                       "Their time.", labels(status), kRequestBuckets)};
-  };
-  return [handler = std::move(handler), ok = series("ok"), err = series("err")](
-             const Context& context, const kube::AdmissionRequest& request) {
-    const Instant begin = context.tasks.now();
-    Result<kube::AdmissionAnswer> answer = handler(context, request);
-    const Series& which = answer ? ok : err;
-    which.total->increment();
-    which.seconds->observe(to_seconds(context.tasks.now() - begin));
-    return answer;
-  };
 }
 
 void PoolMetrics::before_scrape() {
@@ -228,4 +201,4 @@ void PoolMetrics::show(const std::string& name, const std::string& help, const C
   }
 }
 
-}  // namespace berth::app
+}  // namespace berth::modules::port_pools

@@ -1,8 +1,8 @@
-#include "app/pool_metrics.h"
+#include "modules/port_pools/pool_metrics.h"
 
 #include <gmock/gmock.h>
 
-namespace berth::app {
+namespace berth::modules::port_pools {
 namespace {
 
 using ::testing::HasSubstr;
@@ -60,4 +60,4 @@ TEST_F(PoolMetricsOf, TwoBindingsWithOnePortAreAConflict) {
 }
 
 }  // namespace
-}  // namespace berth::app
+}  // namespace berth::modules::port_pools

@@ -1,0 +1,78 @@
+// The one configuration of a controller process. `cmd` fills it from flags; everything else takes
+// it from here, modules too.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "api/host_ports.h"
+#include "base/time.h"
+#include "kube/client/resource.h"
+#include "ledger/claim.h"
+#include "model/load_balancer.h"
+
+namespace berth::module {
+
+// Says nothing about the cluster: others may have the same.
+inline constexpr std::string_view kDefaultClusterId = "berth";
+
+// Who we are to the API server: whose requests the priority levels are for.
+struct OurUser {
+  std::string service_account_namespace{};
+  std::string service_account{};
+  std::string user{};  // when we do not run as a service account
+};
+
+struct Config {
+  // Where the lease and the Secrets of the webhook's certificate and of our keys live.
+  std::string ns = "default";
+  std::string identity;  // unique per process
+  std::string version = "dev";
+  bool elect_leader = true;
+  // A leader that dies is replaced after the first; it stops writing after the second.
+  Duration lease_duration = std::chrono::seconds{15};
+  Duration renew_deadline = std::chrono::seconds{10};
+  Duration lease_retry_period = std::chrono::seconds{2};
+  // What connections through this process have left when another replica leads.
+  Duration drain = std::chrono::seconds{30};
+
+  // Where we listen for the API server, and how it finds us there.
+  std::string webhook_address = "127.0.0.1";
+  std::uint16_t webhook_port = 0;   // 0: any free one
+  bool share_webhook_port = false;  // with other replicas on this machine
+  // With a name, the API server calls this Service of our namespace; without one, the address
+  // above.
+  std::string webhook_service;
+  // When it is set, only who shows a certificate signed by one of these authorities (PEM) is
+  // answered; with a name, only one of that common name.
+  std::string webhook_client_ca;
+  std::string webhook_client_name;
+
+  std::string ops_address = "127.0.0.1";  // /livez, /readyz, /metrics
+  std::uint16_t ops_port = 0;
+
+  // The ports of nodes that Pods are given when they ask for random host ports.
+  model::PortRange host_ports = api::kDefaultHostPorts;
+
+  // What a load balancer reference means that does not say it ("lb-1").
+  model::LoadBalancerDefaults load_balancers{};
+  // Names of what we make at a provider begin so: clusters that share a load balancer need
+  // different ones.
+  std::string cluster_id{kDefaultClusterId};
+  // How long a port rests between two owners, after the load balancer has let the first one go.
+  Duration quarantine = std::chrono::seconds{10};
+  // When the port of a Pod that was admitted and never came is free again. Only tests make it
+  // shorter: the API server may finish a creation half a minute after our answer.
+  Duration claim_lifetime = ledger::kUnboundClaimLifetime;
+  // How long a name may keep its ports at the most.
+  Duration max_keep = ledger::kMaxKeep;
+
+  OurUser user;
+  // Installs the policies of controllers/install/guard_policy.h.
+  bool guard = true;
+  // Modules that are left out, by their names.
+  std::vector<std::string> without{};
+};
+
+}  // namespace berth::module

@@ -1,0 +1,94 @@
+// What a module is built from, and where it says what it runs.
+//
+// Made by the composition root, which builds the core first and then the front ends that are on;
+// all that a module is given here outlives it. Modules add their parts while they are built, on one
+// task; afterwards nobody changes anything.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "claims/courtesy.h"
+#include "claims/grantor.h"
+#include "claims/resolver.h"
+#include "claims/seal.h"
+#include "engine/engine.h"
+#include "frontend/keeper.h"
+#include "kube/admission/router.h"
+#include "kube/client/client.h"
+#include "kube/runtime/event_recorder.h"
+#include "kube/runtime/manager.h"
+#include "lb/driver.h"
+#include "module/caches.h"
+#include "module/config.h"
+#include "module/http_server.h"
+
+namespace berth::module {
+
+// What the core gives to front ends.
+struct Core {
+  kube::Informer<api::Listener>& listeners;
+  kube::Informer<api::LoadBalancer>& balancers;
+  claims::Grantor& grantor;
+  const claims::Resolver& resolver;
+  frontend::Keeper& keeper;  // from what is wanted to grants and Listeners
+  engine::Engine& engine;
+
+  // Whether the targets of a Listener are addresses of somebody who was told of its port. One front
+  // end that vouches for them is enough; what nobody vouches for leads nowhere.
+  using TargetCheck = std::function<Result<>(const api::Listener& listener)>;
+  std::vector<TargetCheck>& vouchers;
+  // Hear that it is known now what this name of a load balancer means, or why not.
+  using NameStep = std::function<void(const model::LoadBalancerRef& named)>;
+  std::vector<NameStep>& on_name;
+};
+
+struct Platform {
+  Tasks& tasks;
+  const Config& config;
+  const lb::Drivers& drivers;
+  metrics::Registry& registry;
+  kube::Client& client;         // for what every replica does
+  kube::Client& leader_client;  // for what only the leader may write
+  Caches& caches;
+  kube::Manager& manager;  // for controllers, and for what is done when this replica leads
+  kube::EventRecorder& events;
+  const claims::Sealer& sealer;
+  claims::Courtesy& courtesy;
+  Random random;
+  std::function<bool()> may_write;  // the fence of the leader election
+
+  // There when front ends are built.
+  std::optional<Core> core{};
+
+  // What modules add.
+  struct Route {
+    std::string path;
+    kube::AdmissionHandler handler;
+  };
+  std::vector<Route> routes{};  // of webhooks that are declared
+  // Runs beside the controllers on every replica, until the stop.
+  struct Beside {
+    std::string name;
+    std::function<void(const Context& context)> body;
+  };
+  std::vector<Beside> beside{};
+  std::vector<HttpServer> servers{};
+  // The keys that seal what we write have changed.
+  std::vector<std::function<void()>> on_keys{};
+};
+
+// A module: what it is, and what it runs. A plain value; the list of all of them is in one place
+// (app/modules.cpp).
+struct Module {
+  Declaration (*declare)(const Config& config);
+  // Builds what it runs; that lives as long as what is returned.
+  std::shared_ptr<void> (*build)(Platform& platform);
+};
+
+}  // namespace berth::module

@@ -1,0 +1,49 @@
+#include "api/listener.h"
+#include "api/load_balancer.h"
+#include "controllers/install/plan.h"
+#include "modules/core/module.h"
+
+namespace berth::modules::core {
+
+using controllers::install::kCertificateSecret;
+using controllers::install::kKeysSecret;
+using controllers::install::kLeaseName;
+
+module::Declaration declare(const module::Config& /*config*/) {
+  const kube::ResourceType& leases = kube::types::kLease;
+  const std::string lease(kLeaseName);
+  return {
+      .name = "core",
+      .about = "Listeners, load balancers and leadership",
+      .is_core = true,
+      .kinds =
+          {// The lock of its port: who deletes one cuts players off, and takes the claim with it.
+           {.info = &api::listener_kind(),
+            .place = 20,
+            .guard =
+                module::Guard{.of_deletion = true,
+                              .remedy = "change the PortPool or the Pod instead, and leave out "
+                                        "what begins with berth.dev/"}},
+           {.info = &api::load_balancer_kind(), .place = 40}},
+      .reads = {{.type = api::listener_kind().type}, {.type = api::load_balancer_kind().type}},
+      .access = {{.resources = {"events"}, .verbs = {"create", "patch"}}},
+      // By name: who may read all Secrets of a namespace has all of its keys.
+      .namespace_access = {{leases.group, {leases.plural}, {"create"}},
+                           {leases.group, {leases.plural}, {"get", "update"}, {lease}},
+                           {"", {"secrets"}, {"create"}},
+                           {"",
+                            {"secrets"},
+                            {"get", "update"},
+                            {std::string(kCertificateSecret), std::string(kKeysSecret)}}},
+      // Claims must find a seat while bulk work (everything else of ours) fills its own. And a
+      // leader whose renewal queues behind bulk work of its own would lose the lead at the moment
+      // when there is most to do: leases have the level that every cluster has for them.
+      .levels = {{"berth-bulk", 20}},
+      .flows = {{"berth-lease",
+                 "leader-election",
+                 850,
+                 {{{"get", "create", "update"}, leases.group, leases.plural}}},
+                {"berth-bulk", "berth-bulk", 950, {{{"*"}, "*", "*"}}}}};
+}
+
+}  // namespace berth::modules::core

@@ -1,0 +1,12 @@
+// Port pools: PortPools get their ports, Pods that ask get some of them when they are created, and
+// PortBindings say which.
+#pragma once
+
+#include "module/platform.h"
+
+namespace berth::modules::port_pools {
+
+module::Declaration declare(const module::Config& config);
+std::shared_ptr<void> build(module::Platform& platform);
+
+}  // namespace berth::modules::port_pools
