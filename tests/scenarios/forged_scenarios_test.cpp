@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "controllers/install/plan.h"
+#include "admission/webhooks.h"
 #include "pool_house.h"
 
 namespace berth::scenario {
@@ -73,7 +73,7 @@ class ForgedTest : public ::testing::Test {
     if (!found) return "";
     const Array* hooks = wire::array_at(*found, "/webhooks");
     for (const Value& hook : hooks ? *hooks : Array{}) {
-      if (wire::string_at(hook, "/name") == controllers::install::kPodPortsHook)
+      if (wire::string_at(hook, "/name") == admission::kPodPortsHook)
         return std::string(wire::string_at(hook, "/clientConfig/url"));
     }
     return "";
@@ -125,9 +125,8 @@ TEST_F(ForgedTest, APostWithoutTheSecretOfThePathTakesNothing) {
   const std::string known = known_url();
   const std::size_t host = known.find('/', std::string_view("https://").size());
   for (const std::string& path :
-       {std::string(controllers::install::kPodPortsPath),
-        std::string(controllers::install::kPodPortsPath) + "/",
-        std::string(controllers::install::kPodPortsPath) + "/00000000000000000000000000000000"}) {
+       {std::string(admission::kPodPortsPath), std::string(admission::kPodPortsPath) + "/",
+        std::string(admission::kPodPortsPath) + "/00000000000000000000000000000000"}) {
     const net::Response answer = post(known.substr(0, host) + path, {});
     EXPECT_EQ(answer.status, 404) << path;
     EXPECT_EQ(answer.body.find("AdmissionReview"), std::string::npos);

@@ -26,10 +26,9 @@ using std::chrono::seconds;
 // How long a Pod whose objects were touched may be in disorder: a new leader, a late task of the
 // provider and a slow watch, one after the other.
 constexpr Duration kGrace = seconds{90};
-constexpr Duration kRetry = seconds{1};
 constexpr Duration kLook = seconds{2};
 constexpr Duration kQuietLook = seconds{20};
-constexpr int kLooks = 900;
+constexpr Duration kPatience = seconds{900};
 constexpr std::size_t kLobbyPorts = 4;
 constexpr int kCalmRooms = 3;
 
@@ -139,52 +138,44 @@ bool are_all_ready(World& world, std::string_view ns, std::size_t count) {
   return pods.size() >= count && std::ranges::all_of(pods, is_ready);
 }
 
+// True also when the run has failed: that is said already.
+bool wait_for(World& world, const std::function<bool()>& done) {
+  return keep_trying(world, kPatience, done) || world.kernel().failure().has_value();
+}
+
 // One of the same name may come in its place.
 bool remove_this(World& world, const std::string& path, std::string_view user) {
   const auto found = world.cluster().ask("GET", path);
   if (!found) return true;
   const std::string uid(wire::string_at(*found, "/metadata/uid"));
-  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
+  return wait_for(world, [&] {
     const auto now = world.cluster().ask("GET", path);
     if (!now && now.error().code == Code::not_found) return true;
     if (now && wire::string_at(*now, "/metadata/uid") != uid) return true;
     if (now && wire::string_at(*now, "/metadata/deletionTimestamp").empty())
       (void)world.cluster().ask(world::signed_by(user, world::request_of("DELETE", path, nullptr)));
-    (void)world.cluster().pause(kRetry, {});
-  }
-  return world.kernel().failure().has_value();
+    return false;
+  });
 }
 
 // Tries until it is gone. False: it stays.
 bool remove(World& world, const std::string& path) {
-  for (int i = 0; i < kLooks; ++i) {
+  return wait_for(world, [&] {
     const auto removed = world.cluster().ask("DELETE", path);
-    if (!removed && removed.error().code == Code::not_found) return true;
-    if (world.kernel().failure()) return true;  // said already
-    (void)world.cluster().pause(kRetry, {});
-  }
-  return false;
+    return !removed && removed.error().code == Code::not_found;
+  });
 }
 
 // What goes wrong on the way is no complaint: only that it never worked.
 bool create(World& world, const std::string& path, const Object& object, std::string& complaint) {
   std::string refusal;
-  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
+  const bool there = keep_trying(world, kPatience, [&] {
     const auto made = world.cluster().ask("POST", path, object);
-    if (made || made.error().code == Code::already_exists) return true;
-    refusal = made.error().to_string();
-    (void)world.cluster().pause(kRetry, {});
-  }
-  complaint = refusal;
-  return false;
-}
-
-bool wait_for(World& world, const std::function<bool()>& done) {
-  for (int i = 0; i < kLooks && !world.kernel().failure(); ++i) {
-    if (done()) return true;
-    (void)world.cluster().pause(kRetry, {});
-  }
-  return world.kernel().failure().has_value();
+    if (!made) refusal = made.error().to_string();
+    return made || made.error().code == Code::already_exists;
+  });
+  if (!there) complaint = refusal;
+  return there;
 }
 
 void remove_pods(World& world, std::string_view ns, std::string& complaint,

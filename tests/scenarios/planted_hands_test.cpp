@@ -7,9 +7,9 @@
 
 #include <boost/json.hpp>
 
+#include "admission/webhooks.h"
 #include "api/keys.h"
 #include "claims/slot.h"
-#include "controllers/install/plan.h"
 #include "hand_objects.h"
 #include "hands_house.h"
 #include "ledger/claim.h"
@@ -254,7 +254,7 @@ Result<> posts_without_the_secret(Stage& stage) {
   if (!hooks || hooks->empty()) return fail(Code::internal, "no webhooks");
   const std::string known(wire::string_at(hooks->front(), "/webhooks/0/clientConfig/url"));
   const std::size_t path = known.find('/', std::string_view("https://").size());
-  const std::string url = known.substr(0, path) + std::string(controllers::install::kPodPortsPath);
+  const std::string url = known.substr(0, path) + std::string(admission::kPodPortsPath);
   const Object review{
       {"apiVersion", "admission.k8s.io/v1"},
       {"kind", "AdmissionReview"},

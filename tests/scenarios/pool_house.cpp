@@ -1,5 +1,6 @@
 #include "pool_house.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <deque>
@@ -14,6 +15,7 @@ using wire::Object;
 using wire::Value;
 
 const std::string kWebhooks = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
+constexpr std::string_view kOurGroup = "networkextension.bkbcs.tencent.com";
 constexpr std::string_view kQuotaUrl = "https://quota.world";
 // Longer than an unbound claim lives, than ports are kept, and than any pause of a reflector.
 constexpr Duration kQuiet = std::chrono::seconds{100};
@@ -22,6 +24,7 @@ constexpr Duration kQuiet = std::chrono::seconds{100};
 constexpr Duration kRestless = std::chrono::hours{2};
 constexpr std::size_t kShownWrites = 6;
 constexpr Duration kUserRetry = std::chrono::seconds{1};
+constexpr Duration kLongestRetry = std::chrono::seconds{8};
 // How soon a StatefulSet sees that its Pod is gone.
 constexpr Duration kLook = std::chrono::milliseconds{100};
 constexpr int kLooks = 1200;
@@ -208,14 +211,23 @@ Result<sim::RunReport> PoolHouse::report() {
   return world_->kernel().report();
 }
 
-bool User::try_until(int patience, const std::function<Result<Value>()>& deed) {
-  for (int i = 0; i < patience && !gives_up(); ++i) {
-    const Result<Value> done = deed();
-    if (done || done.error().code == Code::already_exists) return true;
-    last_refusal_ = done.error().to_string();
-    (void)world_.cluster().pause(kUserRetry, {});
-  }
+bool keep_trying(world::World& world, Duration patience, const std::function<bool()>& works) {
+  const Instant end = world.kernel().now() + patience;
+  Duration wait = kUserRetry;
+  do {
+    if (works()) return true;
+    (void)world.cluster().pause(wait, {});
+    wait = std::min(2 * wait, kLongestRetry);
+  } while (world.kernel().now() < end && !world.kernel().failure());
   return false;
+}
+
+bool User::try_until(int patience, const std::function<Result<Value>()>& deed) {
+  return keep_trying(world_, patience * kUserRetry, [&] {
+    const Result<Value> done = deed();
+    if (!done) last_refusal_ = done.error().to_string();
+    return done || done.error().code == Code::already_exists;
+  });
 }
 
 bool User::create(const std::string& name, const RoomKind& kind, int patience) {
@@ -245,9 +257,12 @@ std::string User::spawn(const std::string& prefix, const RoomKind& kind, int pat
 void User::remove(const std::string& name) {
   bool asked = false;
   for (int i = 0; i < kLooks && !gives_up(); ++i) {
-    const Result<Value> found = world_.cluster().ask(asked ? "GET" : "DELETE", kPods + "/" + name);
-    if (!found && found.error().code == Code::not_found) return;
-    asked = asked || found.has_value();
+    if (asked && !is_there("", "pods", name)) return;
+    if (!asked) {
+      const Result<Value> removed = world_.cluster().ask("DELETE", kPods + "/" + name);
+      if (!removed && removed.error().code == Code::not_found) return;
+      asked = removed.has_value();
+    }
     (void)world_.cluster().pause(kLook, {});
   }
 }
@@ -276,12 +291,22 @@ bool User::change_pool(const std::string& name, const std::function<bool(Value& 
 }
 
 void User::remove_pool(const std::string& name) {
-  for (int i = 0; i < 5 * kPatience && !gives_up(); ++i) {
+  bool asked = false;
+  (void)keep_trying(world_, 5 * kPatience * kUserRetry, [&] {
+    if (asked) return !is_there(kOurGroup, "portpools", name);
     const Result<Value> removed = world_.cluster().ask("DELETE", kPools + "/" + name);
-    if (!removed && removed.error().code == Code::not_found) return;
+    asked = removed.has_value();
     if (!removed) last_refusal_ = removed.error().to_string();
-    (void)world_.cluster().pause(kUserRetry, {});
-  }
+    return !removed && removed.error().code == Code::not_found;
+  });
+}
+
+bool User::is_there(std::string_view group, std::string_view plural, std::string_view name) const {
+  const auto all = world_.cluster().server().objects(group, plural);
+  return all && std::ranges::any_of(*all, [&](const auto& object) {
+           return wire::string_at(*object, "/metadata/name") == name &&
+                  wire::string_at(*object, "/metadata/namespace") == "games";
+         });
 }
 
 }  // namespace berth::scenario

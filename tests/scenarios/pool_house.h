@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "pieces.h"
 #include "room_book.h"
 #include "scenario.h"
 
@@ -57,10 +58,15 @@ class PoolHouse {
   Result<sim::RunReport> report();
 
  private:
+  SmallPieces pieces_;  // first: everything else is made of them
   std::shared_ptr<Quota> quota_;
   std::unique_ptr<world::World> world_;
   std::unique_ptr<RoomBook> book_;
 };
+
+// Tries until it works, as controllers of workloads do: after each refusal they wait longer.
+// At least once. False: it never worked, or the run has failed.
+bool keep_trying(world::World& world, Duration patience, const std::function<bool()>& works);
 
 // A person with kubectl, or a controller of workloads; on a task of the world or outside of all.
 // Each call tries until it works, as they do; false: patience was not enough.
@@ -86,6 +92,7 @@ class User {
 
  private:
   bool try_until(int patience, const std::function<Result<wire::Value>()>& deed);
+  bool is_there(std::string_view group, std::string_view plural, std::string_view name) const;
   bool gives_up() const { return world_.kernel().failure().has_value(); }
 
   world::World& world_;

@@ -95,7 +95,7 @@ class Askers {
   // All of them, from nothing.
   Array anew(std::string_view balancer) const {
     std::vector<ledger::Grant> grants;
-    for (const controllers::portpool::WantedGrant& one : by_age()) {
+    for (const frontend::WantedGrant& one : by_age()) {
       if (model::object_name(one.lb) != balancer) continue;
       if (auto more = ledger::with_grant(grants, one.grant, {})) grants = std::move(*more);
     }
@@ -105,7 +105,7 @@ class Askers {
   }
 
  private:
-  std::vector<controllers::portpool::WantedGrant> by_age() const {
+  std::vector<frontend::WantedGrant> by_age() const {
     std::vector<const api::PortPool*> pools;
     for (const auto& [uid, pool] : pools_) pools.push_back(&pool);
     std::ranges::sort(pools, {}, [](const api::PortPool* pool) {
@@ -114,13 +114,10 @@ class Askers {
     const claims::RefsOf by_text = [](const api::PortPool&, const api::PortPoolItem& item) {
       return api::load_balancers_of(item, {});
     };
-    std::vector<controllers::portpool::WantedGrant> out;
+    std::vector<frontend::WantedGrant> out;
     for (const api::PortPool* pool : pools) {
-      for (const api::PortPoolItem& item : pool->spec.pool_items) {
-        const auto wanted =
-            controllers::portpool::wanted_grants(*pool, item, by_text, pool->meta.created);
-        if (wanted) out.insert(out.end(), wanted->begin(), wanted->end());
-      }
+      const auto wanted = controllers::portpool::wanted_grants(*pool, by_text, pool->meta.created);
+      out.insert(out.end(), wanted.begin(), wanted.end());
     }
     return out;
   }

@@ -4,6 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "app/modules.h"
+
 namespace berth::scenario {
 
 using controllers::install::Survey;
@@ -18,8 +20,15 @@ namespace {
 constexpr Duration kPrepareRetry = std::chrono::seconds{1};
 
 std::vector<Wanted> installed() {
-  return controllers::install::manifests(
-      {.replicas = 1, .with_webhooks = true, .with_guard = false});
+  return controllers::install::manifests({.modules = app::all_declarations(),
+                                          .replicas = 1,
+                                          .with_webhooks = true,
+                                          .with_guard = false});
+}
+
+UninstallOptions with_all_modules(UninstallOptions options) {
+  options.modules = app::all_declarations();
+  return options;
 }
 
 }  // namespace
@@ -80,7 +89,7 @@ struct UninstallHouse::Person {
       : process(cluster.kernel().start_process("uninstall", sim::Crashable::yes)),
         network(cluster.connect(process)),
         client(*network, kube::fixed_config(Cluster::kServerUrl, {})),
-        uninstaller(client, options, [told](const std::string& step) {
+        uninstaller(client, with_all_modules(options), [told](const std::string& step) {
           if (told) told->push_back(step);
         }) {}
   sim::Process& process;

@@ -5,7 +5,7 @@
 
 #include <boost/json.hpp>
 
-#include "api/kind.h"
+#include "app/modules.h"
 #include "ledger/claim.h"
 #include "uninstall_house.h"
 
@@ -142,7 +142,7 @@ metadata: {name: notes, namespace: berth-system}
               ::testing::Contains("kept Namespace berth-system: ConfigMap notes lives there"));
   std::vector<std::string> left = house.left();
   EXPECT_EQ(std::erase(left, role), 1u);
-  EXPECT_EQ(left.size(), api::all_kinds().size()) << "the CRDs";
+  EXPECT_EQ(left.size(), module::kinds_of(app::all_declarations()).size()) << "the CRDs";
   EXPECT_THAT(left, ::testing::Each(HasSubstr("customresourcedefinitions")));
 }
 

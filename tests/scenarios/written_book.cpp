@@ -46,7 +46,7 @@ void WrittenBook::see(const net::Request& request, const world::SeenReply& reply
   if (!is_balancer && (!ours || request.url.find("/pods/") == std::string::npos)) return;
   const Value* const object = reply.object();
   if (!object) return;
-  if (ours && wire::string_at(*object, "/kind") == "Pod") see_pod(*object);
+  if (ours && wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);
   if (is_balancer) see_balancer(request, *object);
 }
 
@@ -79,13 +79,16 @@ void WrittenBook::see_claim(const std::string& before, const std::string& after)
     world_.kernel().fail(fmt::format("what was never a Pod is kept: {}", after));
 }
 
-void WrittenBook::see_pod(const Value& pod) {
+// By what we wrote: that it is Ready, its owner may have written there himself.
+void WrittenBook::see_pod(const net::Request& request, const Value& pod) {
   const std::string ns(wire::string_at(pod, "/metadata/namespace"));
   if (!unasked_.contains(ns)) return;
-  const Room room = RoomBook::read(pod);
+  const Result<Value> written = wire::parse_json(request.body);
+  if (!written) return;
+  const Room room = RoomBook::read(*written);
   if (room.ready || room.gate_open)
-    world_.kernel().fail(
-        fmt::format("{}/{} was told Ready, and we never admitted it", ns, room.name));
+    world_.kernel().fail(fmt::format("{}/{} was told Ready, and we never admitted it", ns,
+                                     wire::string_at(pod, "/metadata/name")));
 }
 
 void WrittenBook::see_balancer(const net::Request& request, const Value& object) {

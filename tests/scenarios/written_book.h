@@ -32,7 +32,7 @@ class WrittenBook {
   void see(const net::Request& request, const world::SeenReply& reply);
   void see_claims(const net::Request& request, const world::SeenReply& reply);
   void see_claim(const std::string& before, const std::string& after);
-  void see_pod(const wire::Value& pod);
+  void see_pod(const net::Request& request, const wire::Value& pod);
   void see_balancer(const net::Request& request, const wire::Value& object);
   void check_granted(const api::LoadBalancer& balancer,
                      const std::optional<std::vector<ledger::Grant>>& before);
