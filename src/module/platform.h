@@ -28,6 +28,11 @@
 #include "module/config.h"
 #include "module/http_server.h"
 
+// Known to the layer above: what a module tells people is not the business of what it runs on.
+namespace berth::report {
+struct Part;
+}
+
 namespace berth::module {
 
 // What the core gives to front ends.
@@ -83,12 +88,14 @@ struct Platform {
   std::vector<std::function<void()>> on_keys{};
 };
 
-// A module: what it is, and what it runs. A plain value; the list of all of them is in one place
+// A module: what it is, what it runs, and what it tells people. A plain value; the list of all of them is in one place
 // (app/modules.cpp).
 struct Module {
   Declaration (*declare)(const Config& config);
   // Builds what it runs; that lives as long as what is returned.
   std::shared_ptr<void> (*build)(Platform& platform);
+  // Of `berth status` and `berth explain`; null: nothing.
+  const report::Part* report = nullptr;
 };
 
 }  // namespace berth::module

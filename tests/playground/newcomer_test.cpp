@@ -93,7 +93,8 @@ TEST_F(Report, PortsThatAreKeptAreNotSaidToBeHeldByPods) {
   const std::string address = play_->wait_for_room(context_.within(120s), "keep/lobby-1")->address;
 
   merge(kube::types::kStatefulSet, {"keep", "lobby"}, R"({"spec": {"replicas": 0}})");
-  ASSERT_TRUE(eventually([&] { return status().claims.at("kept") == 2; })) << to_text(status());
+  ASSERT_TRUE(eventually([&] { return wire::int_at(to_json(status()), "/claims/kept") == 2; }))
+      << to_text(status());
   create(workload("Deployment", "keep", "", asking_for("few TCP 8000")));
   EXPECT_TRUE(comes_to_say("deploy/lobby", "keep",
                            "is full: 2 of 2 in use: 2 kept for keep/lobby-0, keep/lobby-1, which "

@@ -1,4 +1,4 @@
-// `berth explain` about random host ports.
+// What `berth explain` says of random host ports.
 #include <algorithm>
 #include <boost/json.hpp>
 
@@ -6,9 +6,10 @@
 #include "admission/pod_patch.h"
 #include "admission/webhooks.h"
 #include "api/host_ports.h"
+#include "modules/host_ports/module.h"
 #include "report/teller.h"
 
-namespace berth::report {
+namespace berth::modules::host_ports {
 namespace {
 
 using admission::annotation_of;
@@ -39,9 +40,9 @@ std::string_view unscheduled_reason(const Value& pod) {
   return {};
 }
 
-class HostPortTeller : private Teller {
+class HostPortTeller : private report::Teller {
  public:
-  HostPortTeller(const ExplainView& view, Explanation& out) : Teller(view, out) {
+  HostPortTeller(const report::ExplainView& view, report::Explanation& out) : Teller(view, out) {
     const Value* const text =
         wire::find(view.cluster.webhooks,
                    fmt::format("/metadata/annotations/{}",
@@ -190,9 +191,7 @@ class HostPortTeller : private Teller {
   admission::HostPortMap given_;
 };
 
-}  // namespace
-
-bool speaks_of_host_ports(const ExplainView& view) {
+bool is_asked(const report::ExplainView& view) {
   const auto says = [](const Value* object) {
     return object && object->is_object() &&
            (has_annotation(*object, api::kHostPortAnnotation) ||
@@ -202,8 +201,20 @@ bool speaks_of_host_ports(const ExplainView& view) {
          says(wire::find(view.workload, "/spec/template"));
 }
 
-void tell_host_ports(const ExplainView& view, Explanation& out) {
+void tell(const report::ExplainView& view, report::Explanation& out) {
   HostPortTeller(view, out).tell();
 }
 
-}  // namespace berth::report
+std::optional<bool> is_served(const Value& pod) {
+  if (admission::label_of(pod, api::kHostPortLabel) != "true") return std::nullopt;
+  return !wire::string_at(pod, "/status/hostIP").empty();
+}
+
+constexpr std::string_view kKeys[] = {api::kHostPortAnnotation, api::kHostPortPortsAnnotation};
+
+}  // namespace
+
+const report::Part kReport{
+    .module = kName, .is_asked = is_asked, .tell = tell, .is_served = is_served, .keys = kKeys};
+
+}  // namespace berth::modules::host_ports
