@@ -223,6 +223,23 @@ TEST(Status, LongListsAreCut) {
   EXPECT_THAT(text, HasSubstr("and 5 more\n"));
 }
 
+// A new front end needs no line here.
+TEST(Status, WhatAModuleAddsIsShownAtItsPlaceAndInTheJson) {
+  static constexpr Part kStages{.module = "stages",
+                                .add_status = [](const ClusterView& view, Status& status) {
+                                  status.text[Place::first] += "STAGE\nmain\n\n";
+                                  status.json["stages"] = view.objects.size();
+                                  status.problems.emplace_back("Stage main is dark");
+                                }};
+  ClusterView view = cluster();
+  view.parts = {&kStages};
+  const Status status = make_status(view);
+  EXPECT_THAT(to_text(status), HasSubstr("ago\n\nSTAGE\nmain\n\nLOAD BALANCER"));
+  EXPECT_THAT(to_text(status), Not(HasSubstr("claims:"))) << "which is of a part that is not here";
+  EXPECT_EQ(to_json(status).at("stages").to_number<int>(), 1);
+  EXPECT_THAT(status.problems, ElementsAre("Stage main is dark"));
+}
+
 TEST(Status, AgesAreToldAsPeopleSayThem) {
   EXPECT_EQ(age(-1s), "0 s");
   EXPECT_EQ(age(119s), "119 s");
