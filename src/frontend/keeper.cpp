@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "claims/claim_patch.h"
 #include "frontend/listener_object.h"
+#include "frontend/names.h"
 
 namespace berth::frontend {
 namespace {
@@ -120,6 +121,10 @@ Result<Choice> Keeper::choose(const Owner& owner, const OpenWant& want) const {
              return quota == 0 ||
                     object->status.listeners_used + static_cast<std::int64_t>(listeners) <= quota;
            }});
+}
+
+void Keeper::settle_names(const Owner& owner, std::vector<WantedPart>& parts) const {
+  frontend::settle_names(owner, parts, {house_.listeners, house_.sealer, house_.defaults});
 }
 
 Survey Keeper::survey_of(const Owner& owner, const std::vector<WantedPart>& parts,

@@ -68,6 +68,10 @@ class Keeper {
   // `grants_of` it, and not before.
   Result<Choice> choose(const Owner& owner, const OpenWant& want) const;
 
+  // Where another load balancer's Listener has a wanted name, it gets a suffix (names.h). Before
+  // anything else is done with the parts.
+  void settle_names(const Owner& owner, std::vector<WantedPart>& parts) const;
+
   Survey survey_of(const Owner& owner, const std::vector<WantedPart>& parts,
                    std::map<std::string, PartReport> reports) const;
 
