@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "controllers/install/access.h"
 #include "controllers/install/manifests.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 #include "wire/yaml.h"
 
 namespace berth::app {

@@ -9,7 +9,7 @@
 #include "api/walkers.h"
 #include "claims/grantor.h"
 #include "claims/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
 
 namespace berth::claims {

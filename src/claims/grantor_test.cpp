@@ -7,7 +7,7 @@
 
 #include "api/walkers.h"
 #include "claims/test_support.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::claims {
 namespace {

@@ -12,7 +12,7 @@
 #include "api/walkers.h"
 #include "claims/resolver.h"
 #include "frontend/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
 
 namespace berth::frontend {

@@ -60,7 +60,8 @@ struct Config {
   // Names of what we make at a provider begin so: clusters that share a load balancer need
   // different ones.
   std::string cluster_id{kDefaultClusterId};
-  // How long a port rests between two owners, after the load balancer has let the first one go.
+  // How long a port stays unused between two owners, after the load balancer has let the first one
+  // go.
   Duration quarantine = std::chrono::seconds{10};
   // When the port of a Pod that was admitted and never came is free again. Only tests make it
   // shorter: the API server may finish a creation half a minute after our answer.

@@ -88,8 +88,8 @@ struct Platform {
   std::vector<std::function<void()>> on_keys{};
 };
 
-// A module: what it is, what it runs, and what it tells people. A plain value; the list of all of them is in one place
-// (app/modules.cpp).
+// A module: what it is, what it runs, and what it tells people. A plain value; the list of all of
+// them is in one place (app/modules.cpp).
 struct Module {
   Declaration (*declare)(const Config& config);
   // Builds what it runs; that lives as long as what is returned.

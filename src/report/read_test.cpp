@@ -4,7 +4,7 @@
 
 #include "admission/refusal_event.h"
 #include "api/pod_ports.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "report/explain.h"
 #include "report/test_support.h"
 #include "report/workloads.h"

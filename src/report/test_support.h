@@ -59,6 +59,7 @@ wire::Value as_object(const Kind& object) {
       {"metadata", wire::Object{{"namespace", object.meta.ns.view()},
                                 {"name", object.meta.name},
                                 {"uid", object.meta.uid},
+                                {"resourceVersion", "1"},
                                 {"creationTimestamp", format_rfc3339(object.meta.created)}}},
       {"spec", api::encode(object.spec)},
       {"status", api::encode(object.status)}};

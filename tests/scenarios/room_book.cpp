@@ -83,7 +83,7 @@ std::vector<Place> places_of(const api::PortBindingItem& binding) {
 
 RoomBook::RoomBook(world::World& world, Duration quarantine)
     : world_(world), quarantine_(quarantine), ledger_(world) {
-  observing_ = world.cluster().desk().observe(
+  observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
   world.provider().observe([this](const sim::lb::Change& change) {
     if (!closed_) see_change(change);

@@ -137,7 +137,7 @@ Survey UninstallHouse::look() {
   bool done = false;
   person_ = std::make_unique<Person>(cluster_, options_, nullptr);
   person_->task = person_->process.spawn("look", [&](std::stop_token stop) {
-    survey = person_->uninstaller.look({.tasks = person_->process, .stop = stop}).value();
+    survey = person_->uninstaller.survey({.tasks = person_->process, .stop = stop}).value();
     done = true;
   });
   EXPECT_TRUE(cluster_.run_until([&] { return done; }));

@@ -31,7 +31,7 @@ std::string tested_version(const net::Request& request) {
 
 WrittenBook::WrittenBook(world::World& world, const TrustBook& trust)
     : world_(world), trust_(trust) {
-  observing_ = world.cluster().desk().observe(
+  observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
 

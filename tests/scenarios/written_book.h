@@ -46,7 +46,7 @@ class WrittenBook {
     std::vector<ledger::Grant> grants{};
   };
   std::map<std::string, Balancer> balancers_;  // by name
-  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
 };
 
 }  // namespace berth::scenario

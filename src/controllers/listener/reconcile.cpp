@@ -22,7 +22,7 @@ ListenerKey key_of(const engine::WishKey& key) {
   return ListenerKey({key.value.substr(0, slash), key.value.substr(slash + 1)});
 }
 
-bool rests(const api::Listener& listener) {
+bool is_in_place(const api::Listener& listener) {
   return !listener.meta.deleting && claims::is_applied(listener);
 }
 
@@ -58,7 +58,8 @@ void ListenerController::watch() {
       doubtful_.insert(ListenerKey::of(change.object()));
     }
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    if (!change.after || again || !rests(*change.after)) emit(ListenerKey::of(change.object()));
+    if (!change.after || again || !is_in_place(*change.after))
+      emit(ListenerKey::of(change.object()));
   });
   notes_.at_start([this] { queue_outcomes(); });
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
@@ -78,13 +79,13 @@ void ListenerController::watch() {
     const auto grants = changed_grants(change.before.get(), change.after.get());
     if (grants.empty()) return;
     for (const auto& one : listeners_.by_index(claims::kBalancerIndex, change.object().meta.name)) {
-      if (is_about(grants, *one) && !rests(*one)) emit(ListenerKey::of(*one));
+      if (is_about(grants, *one) && !is_in_place(*one)) emit(ListenerKey::of(*one));
     }
   });
 }
 
 // The audit leaves out what is not trusted, also after a restart of the load balancer, when nothing
-// is there of it; and what rests is not looked at until the next one.
+// is there of it; and what is in place is not looked at until the next one.
 bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& change) const {
   if (!change.before || !change.after) return false;
   const auto seal_of = [](const api::Listener& listener) {
@@ -104,7 +105,7 @@ bool ListenerController::take_doubtful(const ListenerKey& key) {
 // it was, with what we wrote on the former one.
 void ListenerController::audit_newcomer(const kube::Change<api::Listener>& change) {
   const bool is_new = !change.before || change.before->meta.uid != change.after->meta.uid;
-  if (change.initial || !is_new || !rests(*change.after)) return;
+  if (change.initial || !is_new || !is_in_place(*change.after)) return;
   if (const auto wish = granted_wish(*change.after)) engine_->audit(wish->lb);
 }
 
@@ -131,7 +132,7 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
     engine_->forget(wish_key(key));
     return Requeue{};
   }
-  if (rests(*listener) && !doubtful) return Requeue{};
+  if (is_in_place(*listener) && !doubtful) return Requeue{};
   Result<engine::Wish> wish = granted_wish(*listener);
   if (Result<> led = options_.check_targets(*listener); wish && wish->spec && !led)
     wish = pass(led);
@@ -234,7 +235,7 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
     if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
     Result<engine::Wish> wish = granted_wish(*listener);
-    const bool applied = wish && rests(*listener);
+    const bool applied = wish && is_in_place(*listener);
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
     out.push_back({.key = wish_key(ListenerKey::of(*listener)),

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "claims/test_support.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::controllers::listener {
 namespace {

@@ -13,7 +13,7 @@ using kube::Requeue;
 using wire::Object;
 
 // People see a changed quota or address after this at the latest.
-constexpr Duration kLookAgain = std::chrono::minutes{5};
+constexpr Duration kDescribeInterval = std::chrono::minutes{5};
 // While the provider does not answer.
 constexpr Duration kTryAgain = std::chrono::seconds{15};
 // A storm of new Listeners is one write.
@@ -28,9 +28,9 @@ BalancerKey key_of(const model::LoadBalancerRef& lb) {
 // All of them at one time, so that one call is enough: a load balancer that came meanwhile joins
 // the others at their next look, or at the one after it.
 Duration until_next_look(Instant now) {
-  const Duration since_last = now.time_since_epoch() % kLookAgain;
-  const Duration left = kLookAgain - since_last;
-  return left < kLookAgain / 2 ? left + kLookAgain / 2 : left;
+  const Duration since_last = now.time_since_epoch() % kDescribeInterval;
+  const Duration left = kDescribeInterval - since_last;
+  return left < kDescribeInterval / 2 ? left + kDescribeInterval / 2 : left;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "api/walkers.h"
 #include "claims/test_support.h"
 #include "controllers/loadbalancer/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 
 namespace berth::controllers::loadbalancer {
 namespace {

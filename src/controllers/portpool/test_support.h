@@ -82,15 +82,15 @@ class Room {
     return {.token = std::move(token), .ns = "games", .request = "request", .since = kNow};
   }
 
-  BindingPlan look() const {
+  BindingPlan plan() const {
     Stores stores(*this);
     return plan_binding(view_in(stores));
   }
-  // Looks, and writes what the plan says.
+  // Plans, and writes what the plan says.
   BindingPlan step() {
-    BindingPlan plan = look();
-    carry_out(plan);
-    return plan;
+    BindingPlan next = plan();
+    carry_out(next);
+    return next;
   }
   // The load balancers do what their Listeners say.
   void confirm() {

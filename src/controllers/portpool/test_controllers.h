@@ -10,7 +10,7 @@
 #include "claims/test_replica.h"
 #include "controllers/portpool/caches.h"
 #include "controllers/portpool/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
 #include "sim/kernel/kernel.h"

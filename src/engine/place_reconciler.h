@@ -1,5 +1,5 @@
-// A desk serves one place, which is a load balancer and a credential: what is known of it, which
-// wishes are open, what to call next.
+// PlaceReconciler serves one place, which is a load balancer and a credential: what is known of it,
+// which wishes are open, what to call next.
 //
 // Belongs to the worker that has taken its box; one worker at a time. A step makes at most one list
 // and one round of writes, then gives the turn to other load balancers; everything is planned anew
@@ -16,11 +16,11 @@
 #include "base/context.h"
 #include "engine/engine.h"
 #include "engine/mailbox.h"
-#include "engine/office.h"
 #include "engine/open_wishes.h"
 #include "engine/quota.h"
 #include "engine/retry.h"
 #include "engine/round.h"
+#include "engine/shared_state.h"
 #include "lb/inventory.h"
 #include "lb/plan.h"
 
@@ -31,24 +31,24 @@ lb::Desired desired(const Wish& wish);
 // What to ask for, so that all is known that a plan for it needs.
 lb::Question question_about(const Wish& wish);
 
-class Desk {
+class PlaceReconciler {
  public:
-  Desk(Office& office, lb::Place place);
+  PlaceReconciler(SharedState& shared, lb::Place place);
 
-  Mailboxes::Next step(const Context& context, Mail mail);
+  Mailboxes::Next step(const Context& context, Messages messages);
 
  private:
-  // desk.cpp: what happens in a step.
-  void accept(Mail mail);
+  // place_reconciler.cpp: what happens in a step.
+  void accept(Messages messages);
   void accept(const WishKey& key, Wish wish);
   void distrust(const WishKey& key, bool moved);
-  void share(Mail& mail);
+  void share(Messages& messages);
   bool is_known_with(const OpenWish& older, const Wish& wish) const;
   Instant serve(const Context& context);
   bool may_write();
   Instant next_due();
 
-  // desk_look.cpp: what is known of the load balancer, and how.
+  // place_reading.cpp: what is known of the load balancer, and how.
   void begin();
   void believe(const Standing& standing);
   Instant list(const Context& context);
@@ -62,7 +62,7 @@ class Desk {
   void look_failed(const Error& error);
   void load_balancer_gone(const Error& error);
 
-  // desk_doubt.cpp: what a call may still change that nobody waits for any more.
+  // place_doubts.cpp: what a call may still change that nobody waits for any more.
   void settle_for(Duration span);
   void note_in_doubt(const Standing& standing);
   void note_surprise(const model::ListenerId& id);
@@ -70,20 +70,20 @@ class Desk {
   void end_doubts();
   bool may_be_undone(const OpenWish& wish) const;
 
-  // desk_audit.cpp: comparing with what the caller believes.
+  // place_audit.cpp: comparing with what the caller believes.
   void run_audit();
   void all_are_astray();
   void tell_of_slow_repairs();
   std::optional<Instant> next_slow_repair();
 
-  // desk_leftovers.cpp: listeners of ours that nobody wishes any more.
+  // place_leftovers.cpp: listeners of ours that nobody wishes any more.
   enum class Find : std::uint8_t { all, known_ones };
   bool may_sweep(const Standing& standing) const;
   void find_leftovers(const Standing& standing, Find which);
   std::vector<model::ListenerId> due_leftovers() const;
   void remove_leftovers(const Context& context);
 
-  // desk_work.cpp: planning.
+  // place_planning.cpp: planning.
   void work(const Context& context);
   // The wishes of a plan, by its indexes. Null: settled or put off by now.
   using Window = std::vector<OpenWish*>;
@@ -98,7 +98,7 @@ class Desk {
   void note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results);
   Round choose(lb::Plan plan, const Window& window);
 
-  // desk_calls.cpp: acting.
+  // place_calls.cpp: acting.
   void act(const Context& context, const Round& round, const Window& window);
   void act_on_listeners(const Context& context, const Round& round, const Window& window);
   void act_on_rules(const Context& context, const Round& round, const Window& window);
@@ -114,7 +114,7 @@ class Desk {
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 
-  // desk_outcome.cpp: reporting, and what is done about failures.
+  // place_outcomes.cpp: reporting, and what is done about failures.
   void succeeded(OpenWish& wish, model::ListenerId listener_id);
   void failed(OpenWish& wish, const Error& error);
   void tell(OpenWish& wish, const Error& error, bool foreign = false);
@@ -135,7 +135,7 @@ class Desk {
     return standing.wish.credential == place_.credential;
   }
 
-  Office& office_;
+  SharedState& shared_;
   const lb::Place place_;
   const model::LoadBalancerRef& lb_ = place_.lb;
   const std::shared_ptr<Quota> quota_;

@@ -11,7 +11,7 @@
 #include <unordered_set>
 
 #include "engine/calls.h"
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 namespace berth::engine {
 namespace {
@@ -36,16 +36,16 @@ class Names {
 }  // namespace
 
 // Whose credentials made it is not known: those of the process will do, or the only ones there.
-bool Desk::may_sweep(const Standing& standing) const {
+bool PlaceReconciler::may_sweep(const Standing& standing) const {
   return place_.credential.empty() ||
          std::ranges::all_of(standing.wishes,
                              [&](const StandingWish& one) { return is_mine(one); });
 }
 
-void Desk::find_leftovers(const Standing& standing, Find which) {
+void PlaceReconciler::find_leftovers(const Standing& standing, Find which) {
   const auto before = std::exchange(leftovers_, {});
   sweep_ = false;
-  const std::string& prefix = office_.options.name_prefix;
+  const std::string& prefix = shared_.options.name_prefix;
   if (!standing.complete || prefix.empty() || !may_sweep(standing)) return;
   Names named;
   for (const StandingWish& wish : standing.wishes) named.add(wish.wish);
@@ -58,30 +58,30 @@ void Desk::find_leftovers(const Standing& standing, Find which) {
     if (which == Find::known_ones && seen == before.end()) continue;
     const Instant since = seen == before.end() ? listed_at_ : seen->second;
     leftovers_.emplace(id, since);
-    soonest = std::min(soonest, saturating_add(since, office_.options.leftover_grace));
+    soonest = std::min(soonest, saturating_add(since, shared_.options.leftover_grace));
   }
   sweep_ = soonest <= listed_at_;
   if (!sweep_) next_audit_ = std::min(next_audit_, soonest);
 }
 
-std::vector<model::ListenerId> Desk::due_leftovers() const {
+std::vector<model::ListenerId> PlaceReconciler::due_leftovers() const {
   std::vector<model::ListenerId> ids;
   for (const auto& [id, since] : leftovers_) {
     if (ids.size() == driver_->abilities().remove_batch) break;
-    if (saturating_add(since, office_.options.leftover_grace) <= listed_at_) ids.push_back(id);
+    if (saturating_add(since, shared_.options.leftover_grace) <= listed_at_) ids.push_back(id);
   }
   return ids;
 }
 
-void Desk::remove_leftovers(const Context& context) {
+void PlaceReconciler::remove_leftovers(const Context& context) {
   // What was nobody's at the audit may be wished by now.
-  find_leftovers(office_.catalog(lb_), Find::known_ones);
+  find_leftovers(shared_.catalog(lb_), Find::known_ones);
   const std::vector<model::ListenerId> ids = due_leftovers();
   sweep_ = !ids.empty();
   if (ids.empty()) return;
   if (calls_with_room(Action::remove_listeners, 1) == 0) return;
   if (!may_write() || !has_begun()) return;
-  const auto results = remove_listeners(context, {*driver_, place_, office_}, ids);
+  const auto results = remove_listeners(context, {*driver_, place_, shared_}, ids);
   ++writes_since_look_;
   std::size_t removed = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -89,7 +89,7 @@ void Desk::remove_leftovers(const Context& context) {
       sweep_ = false;
       // It may still take effect, on a listener that somebody wishes by then.
       if (results[i].error().code == Code::timeout) {
-        settle_for(office_.options.settle);
+        settle_for(shared_.options.settle);
         all_doubtful_ = true;
       }
       continue;
@@ -98,7 +98,7 @@ void Desk::remove_leftovers(const Context& context) {
     leftovers_.erase(ids[i]);
     ++removed;
   }
-  office_.metrics.leftovers(lb_, removed);
+  shared_.metrics.leftovers(lb_, removed);
   log_info("listeners of ours that nobody wishes any more were removed",
            {{"lb", to_string(lb_)},
             {"removed", std::to_string(removed)},

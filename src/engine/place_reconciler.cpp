@@ -1,4 +1,4 @@
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 #include <algorithm>
 #include <set>
@@ -12,70 +12,70 @@ constexpr Duration kFenceRetry = std::chrono::milliseconds{500};
 
 }  // namespace
 
-Desk::Desk(Office& office, lb::Place place)
-    : office_(office), place_(std::move(place)), quota_(office.quota_of(model::parent(place_.lb))) {
-  if (const lb::Driver* const driver = office_.drivers.of(lb_)) driver_ = driver->listeners;
+PlaceReconciler::PlaceReconciler(SharedState& shared, lb::Place place)
+    : shared_(shared), place_(std::move(place)), quota_(shared.quota_of(model::parent(place_.lb))) {
+  if (const lb::Driver* const driver = shared_.drivers.of(lb_)) driver_ = driver->listeners;
 }
 
-Mailboxes::Next Desk::step(const Context& context, Mail mail) {
+Mailboxes::Next PlaceReconciler::step(const Context& context, Messages messages) {
   tasks_ = &context.tasks;
   retire_ = false;
-  accept(std::move(mail));
+  accept(std::move(messages));
   next_.due = serve(context);
   next_.retire = retire_ && open_.empty();
   const std::size_t before = std::exchange(counted_, open_.size());
-  office_.metrics.depth(lb_, static_cast<double>(counted_) - static_cast<double>(before));
+  shared_.metrics.depth(lb_, static_cast<double>(counted_) - static_cast<double>(before));
   return std::exchange(next_, {});
 }
 
-void Desk::accept(Mail mail) {
-  for (auto& [key, wish] : mail.wishes) {
+void PlaceReconciler::accept(Messages messages) {
+  for (auto& [key, wish] : messages.wishes) {
     if (wish) {
       accept(key, std::move(*wish));
-      if (mail.shared) distrust(key, mail.moved.contains(key));
+      if (messages.has_siblings) distrust(key, messages.moved.contains(key));
     } else {
       open_.erase(key);
       next_.settled.push_back(key);
     }
   }
-  if (mail.room) wake_those_that_wait_for_room();
-  if (mail.audit || mail.attend) share(mail);
-  if (mail.audit) {
+  if (messages.room) wake_those_that_wait_for_room();
+  if (messages.audit || messages.attend) share(messages);
+  if (messages.audit) {
     audit_ = true;
     stale_ = true;
   }
-  attend_ = (attend_ || mail.attend) && !begun_;
+  attend_ = (attend_ || messages.attend) && !begun_;
 }
 
 // Somebody with other credentials may have changed it since we looked; or is about to, if he had
 // the wish until now.
-void Desk::distrust(const WishKey& key, bool moved) {
+void PlaceReconciler::distrust(const WishKey& key, bool moved) {
   OpenWish* const wish = open_.find(key);
   if (!wish) return;
   wish->made_here = false;
   doubt(*wish);
   if (!moved) return;
-  settle_for(office_.options.settle);
+  settle_for(shared_.options.settle);
   doubt_until_settled(wish->wish);
   in_doubt_[key] = std::nullopt;
 }
 
 // It was told to one for all. Those with other credentials look themselves; where nobody wishes
 // anything with ours, they are not used.
-void Desk::share(Mail& mail) {
+void PlaceReconciler::share(Messages& messages) {
   if (!place_.credential.empty()) return;
   std::set<model::CredentialId> whose;
-  for (const StandingWish& standing : office_.catalog(lb_).wishes)
+  for (const StandingWish& standing : shared_.catalog(lb_).wishes)
     whose.insert(standing.wish.credential);
   for (const model::CredentialId& other : whose)
     if (other != place_.credential) next_.also.emplace_back(lb_, other);
-  next_.told = {.audit = mail.audit, .attend = mail.attend};
+  next_.told = {.audit = messages.audit, .attend = messages.attend};
   if (whose.empty() || whose.contains(place_.credential) || begun_ || !open_.empty()) return;
-  mail.audit = false;
-  mail.attend = false;
+  messages.audit = false;
+  messages.attend = false;
 }
 
-void Desk::accept(const WishKey& key, Wish wish) {
+void PlaceReconciler::accept(const WishKey& key, Wish wish) {
   // What is to be removed from a load balancer that is gone need not wait for its return.
   if (!wish.spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
   OpenWish* const open = open_.find(key);
@@ -97,14 +97,14 @@ void Desk::accept(const WishKey& key, Wish wish) {
 }
 
 // Whoever asked for the older wish asked for this one.
-bool Desk::is_known_with(const OpenWish& older, const Wish& wish) const {
+bool PlaceReconciler::is_known_with(const OpenWish& older, const Wish& wish) const {
   lb::Question before = question_about(older.wish);
   const lb::Question after = question_about(wish);
   if (known_.by_id(after.id)) before.id = after.id;
   return before == after;
 }
 
-Instant Desk::serve(const Context& context) {
+Instant PlaceReconciler::serve(const Context& context) {
   if (now() >= next_audit_) {
     next_audit_ = kNever;  // set again when it is done
     audit_ = true;
@@ -142,12 +142,12 @@ Instant Desk::serve(const Context& context) {
   return next_due();
 }
 
-bool Desk::may_write() {
-  if (!office_.may_act()) {
-    office_.count_fence();
+bool PlaceReconciler::may_write() {
+  if (!shared_.may_act()) {
+    shared_.count_fence();
     return false;
   }
-  const std::uint64_t fence = office_.fence();
+  const std::uint64_t fence = shared_.fence();
   if (fence != fence_) {
     // Somebody else may have been in charge since.
     fence_ = fence;
@@ -157,7 +157,7 @@ bool Desk::may_write() {
   return true;
 }
 
-Instant Desk::next_due() {
+Instant PlaceReconciler::next_due() {
   Instant due = std::min(next_audit_, check_at_);
   if (!open_.empty()) due = std::min(due, std::max(open_.next_due(now()), not_before_));
   if (const auto repair = next_slow_repair()) due = std::min(due, *repair);

@@ -2,11 +2,11 @@
 // nobody waits for. What is said of the listeners that it may concern, and when.
 #include <algorithm>
 
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 namespace berth::engine {
 
-void Desk::settle_for(Duration span) {
+void PlaceReconciler::settle_for(Duration span) {
   if (span <= Duration::zero()) return;
   settle_until_ = std::max(settle_until_, now() + span);
   if (keeps_listeners()) {
@@ -18,7 +18,7 @@ void Desk::settle_for(Duration span) {
 
 // A listener that is as its caller believes has no call under way: those that had none to wait for
 // are marked as not applied before.
-void Desk::note_in_doubt(const Standing& standing) {
+void PlaceReconciler::note_in_doubt(const Standing& standing) {
   for (const StandingWish& one : standing.wishes) {
     if (!is_mine(one)) continue;
     const Wish& wish = one.wish;
@@ -33,7 +33,7 @@ void Desk::note_in_doubt(const Standing& standing) {
 }
 
 // Of a listener that is seen for the first time.
-void Desk::note_surprise(const model::ListenerId& id) {
+void PlaceReconciler::note_surprise(const model::ListenerId& id) {
   const auto it = believed_.find(id);
   if (it == believed_.end()) return;
   const Belief belief = std::move(it->second);
@@ -44,9 +44,9 @@ void Desk::note_surprise(const model::ListenerId& id) {
   doubt_until_settled({.known_id = id});
 }
 
-void Desk::doubt_until_settled(const Wish& wish) {
+void PlaceReconciler::doubt_until_settled(const Wish& wish) {
   if (!keeps_listeners()) return;  // all are listed then
-  if (doubtful_.size() >= office_.options.few) {
+  if (doubtful_.size() >= shared_.options.few) {
     all_doubtful_ = true;
     return;
   }
@@ -55,7 +55,7 @@ void Desk::doubt_until_settled(const Wish& wish) {
     doubtful_.push_back(std::move(question));
 }
 
-void Desk::end_doubts() {
+void PlaceReconciler::end_doubts() {
   in_doubt_.clear();
   doubtful_.clear();
   all_doubtful_ = false;
@@ -63,7 +63,7 @@ void Desk::end_doubts() {
   check_at_ = kNever;
 }
 
-bool Desk::may_be_undone(const OpenWish& wish) const {
+bool PlaceReconciler::may_be_undone(const OpenWish& wish) const {
   const auto it = in_doubt_.find(wish.key);
   if (it == in_doubt_.end() || !wish.wish.spec) return false;
   return !it->second || *it->second != model::leads_of(*wish.wish.spec);

@@ -1,4 +1,4 @@
-// Office: what all desks of an engine share. Owned by the engine; thread-safe.
+// SharedState: what all reconcilers of an engine share. Owned by the engine; thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace berth::engine {
 
-struct Office {
-  Office(lb::Drivers all, Catalog standing, Sink& hears, std::function<bool()> in_charge,
-         Random seeded, EngineOptions chosen)
+struct SharedState {
+  SharedState(lb::Drivers all, Catalog standing, Sink& hears, std::function<bool()> in_charge,
+              Random seeded, EngineOptions chosen)
       : drivers(std::move(all)),
         catalog(std::move(standing)),
         sink(hears),

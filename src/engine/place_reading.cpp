@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/calls.h"
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 namespace berth::engine {
 namespace {
@@ -32,7 +32,7 @@ lb::Question question_about(const Wish& wish) {
 }
 
 // We are in charge, as of now: somebody else may have been until then.
-void Desk::begin() {
+void PlaceReconciler::begin() {
   begun_ = true;
   attend_ = false;
   listed_ = false;
@@ -44,23 +44,23 @@ void Desk::begin() {
     audit_ = true;
     return;
   }
-  const Standing standing = office_.catalog(lb_);
-  small_ = standing.wishes.size() <= office_.options.small;
+  const Standing standing = shared_.catalog(lb_);
+  small_ = standing.wishes.size() <= shared_.options.small;
   // One list, and nothing has to be believed. It is tried until there is one, whether anything is
   // wished or not; and an audit is of what is there.
   audit_ = audit_ || small_;
   stale_ = audit_;
   seen_ = false;
   first_asked_ = 0;
-  if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
+  if (driver_->abilities().outlives_caller) settle_for(shared_.options.settle);
   believe(standing);
   if (settling()) note_in_doubt(standing);
-  next_audit_ = std::min(next_audit_, now() + office_.within(office_.options.audit_period));
+  next_audit_ = std::min(next_audit_, now() + shared_.within(shared_.options.audit_period));
 }
 
 // What is applied is there until it is seen not to be: nothing is planned for it before it is asked
 // for.
-void Desk::believe(const Standing& standing) {
+void PlaceReconciler::believe(const Standing& standing) {
   known_ = {};
   believed_.clear();
   for (const StandingWish& one : standing.wishes) {
@@ -77,12 +77,12 @@ void Desk::believe(const Standing& standing) {
   }
 }
 
-Instant Desk::list(const Context& context) {
+Instant PlaceReconciler::list(const Context& context) {
   const Instant at = driver_->free_at(place_, Action::list_listeners, 1, now());
   if (at > now()) return at;
   // Before the call: what lands while it is under way is not in its answer.
   const bool is_settled = !settling();
-  auto listed = list_listeners(context, {*driver_, place_, office_});
+  auto listed = list_listeners(context, {*driver_, place_, shared_});
   if (!listed) {
     if (context.stop.stop_requested()) return kNever;
     look_failed(listed.error());
@@ -98,8 +98,8 @@ Instant Desk::list(const Context& context) {
   if (!listed_) {
     // The first touch: a dead leader's call may still land.
     if (!keeps_listeners()) {
-      if (driver_->abilities().outlives_caller) settle_for(office_.options.settle);
-      if (settling()) note_in_doubt(office_.catalog(lb_));
+      if (driver_->abilities().outlives_caller) settle_for(shared_.options.settle);
+      if (settling()) note_in_doubt(shared_.catalog(lb_));
     }
     listed_ = true;
     audit_ = true;
@@ -114,14 +114,14 @@ Instant Desk::list(const Context& context) {
 }
 
 // Those that may be worked on as soon as it is known what is there of them.
-std::vector<OpenWish*> Desk::unseen() {
+std::vector<OpenWish*> PlaceReconciler::unseen() {
   std::vector<OpenWish*> out = open_.all();
   std::erase_if(out,
                 [&](const OpenWish* wish) { return wish->looked || wish->not_before > now(); });
   return out;
 }
 
-void Desk::doubt(OpenWish& wish) {
+void PlaceReconciler::doubt(OpenWish& wish) {
   if (keeps_listeners()) {
     wish.looked = false;
   } else {
@@ -129,7 +129,7 @@ void Desk::doubt(OpenWish& wish) {
   }
 }
 
-std::optional<Instant> Desk::ask(const Context& context) {
+std::optional<Instant> PlaceReconciler::ask(const Context& context) {
   std::vector<OpenWish*> about = unseen();
   if (!check_ && (about.empty() || asked_last_)) {
     asked_last_ = false;  // what was seen is worked on before others are asked for
@@ -148,7 +148,7 @@ std::optional<Instant> Desk::ask(const Context& context) {
   if (!questions.empty()) {
     const Instant at = driver_->free_at(place_, Action::look_up_listeners, 1, now());
     if (at > now()) return at;
-    auto answers = look_up_listeners(context, {*driver_, place_, office_}, questions);
+    auto answers = look_up_listeners(context, {*driver_, place_, shared_}, questions);
     if (!answers) {
       if (context.stop.stop_requested()) return kNever;
       look_failed(answers.error());
@@ -163,17 +163,18 @@ std::optional<Instant> Desk::ask(const Context& context) {
   return now();
 }
 
-bool Desk::is_to_be_listed(const std::vector<OpenWish*>& about, std::size_t questions) const {
+bool PlaceReconciler::is_to_be_listed(const std::vector<OpenWish*>& about,
+                                      std::size_t questions) const {
   if (check_ && all_doubtful_) return true;
   if (questions == 0) return false;
-  if (questions > office_.options.few) return true;
+  if (questions > shared_.options.few) return true;
   if (listed_) return false;
-  return small_ || first_asked_ + about.size() > office_.options.few;
+  return small_ || first_asked_ + about.size() > shared_.options.few;
 }
 
-void Desk::answered(std::span<const lb::Question> questions,
-                    std::vector<lb::ObservedListener> answers,
-                    const std::vector<OpenWish*>& about) {
+void PlaceReconciler::answered(std::span<const lb::Question> questions,
+                               std::vector<lb::ObservedListener> answers,
+                               const std::vector<OpenWish*>& about) {
   known_.update(questions, std::move(answers));
   seen_ = true;
   for (OpenWish* wish : about) {
@@ -186,26 +187,26 @@ void Desk::answered(std::span<const lb::Question> questions,
   error_.reset();
 }
 
-void Desk::look_failed(const Error& error) {
+void PlaceReconciler::look_failed(const Error& error) {
   if (error.code == Code::not_found) {
     if (place_.credential.empty() || seen_) return load_balancer_gone(error);
     return look_failed(not_shown(error));
   }
   const Treatment treatment = treatment_of(error.code);
   ++attempts_;
-  not_before_ = now() + office_.delay(treatment, attempts_, error);
+  not_before_ = now() + shared_.delay(treatment, attempts_, error);
   const bool lasting = treatment == Treatment::slowly || treatment == Treatment::give_up;
   if (!lasting && attempts_ < kReportAfter) return;
   error_ = error;
   tell_all(error);
   // An audit for nobody is not tried for ever.
   if (lasting && open_.empty() &&
-      std::ranges::none_of(office_.catalog(lb_).wishes,
+      std::ranges::none_of(shared_.catalog(lb_).wishes,
                            [&](const StandingWish& one) { return is_mine(one); }))
     retire_ = true;
 }
 
-void Desk::load_balancer_gone(const Error& error) {
+void PlaceReconciler::load_balancer_gone(const Error& error) {
   known_ = {};
   believed_.clear();
   leftovers_.clear();
@@ -213,7 +214,7 @@ void Desk::load_balancer_gone(const Error& error) {
   listed_ = false;
   stale_ = true;
   ++attempts_;
-  not_before_ = now() + office_.delay(Treatment::slowly, attempts_, error);
+  not_before_ = now() + shared_.delay(Treatment::slowly, attempts_, error);
   error_ = error;
   all_are_astray();
   for (OpenWish* wish : open_.all()) {

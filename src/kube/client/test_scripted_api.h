@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "kube/client/fake_transport.h"
 #include "kube/client/resource.h"
+#include "kube/client/test_fake_transport.h"
 #include "net/url.h"
 #include "wire/patch.h"
 #include "wire/value.h"

@@ -3,7 +3,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 namespace berth::engine {
 namespace {
@@ -28,13 +28,13 @@ std::vector<bool> astray_in(const lb::Plan& plan) {
 
 }  // namespace
 
-void Desk::run_audit() {
+void PlaceReconciler::run_audit() {
   // Otherwise what was asked for: of the rest it is known that it was as it should be.
   const bool all = std::exchange(audit_, false);
   compare_ = false;
-  Standing catalog = office_.catalog(lb_);
+  Standing catalog = shared_.catalog(lb_);
   if (all) {
-    next_audit_ = now() + office_.jittered(office_.options.audit_period);
+    next_audit_ = now() + shared_.jittered(shared_.options.audit_period);
     if (settling() && !keeps_listeners()) next_audit_ = std::min(next_audit_, settle_until_);
     find_leftovers(catalog, Find::all);
   }
@@ -67,7 +67,7 @@ void Desk::run_audit() {
                .astray_since = astray[i] ? std::optional(now()) : std::nullopt,
                .looked = listed_});
   }
-  office_.metrics.drift(lb_, drifted);
+  shared_.metrics.drift(lb_, drifted);
   if (drifted == 0) return;
   log_warn(
       "a load balancer was changed by others and is repaired",
@@ -75,8 +75,8 @@ void Desk::run_audit() {
 }
 
 // The load balancer is gone, and with it all that led anywhere.
-void Desk::all_are_astray() {
-  for (StandingWish& standing : office_.catalog(lb_).wishes) {
+void PlaceReconciler::all_are_astray() {
+  for (StandingWish& standing : shared_.catalog(lb_).wishes) {
     const bool leads = is_mine(standing) && standing.applied && standing.wish.spec &&
                        model::leads_somewhere(*standing.wish.spec);
     if (!leads || open_.contains(standing.key)) continue;
@@ -88,7 +88,7 @@ void Desk::all_are_astray() {
   }
 }
 
-void Desk::tell_of_slow_repairs() {
+void PlaceReconciler::tell_of_slow_repairs() {
   if (next_slow_repair().value_or(kNever) > now()) return;
   for (OpenWish* wish : open_.all()) {
     if (!wish->astray_since || wish->told || *wish->astray_since + kQuickRepair > now()) continue;
@@ -96,7 +96,7 @@ void Desk::tell_of_slow_repairs() {
   }
 }
 
-std::optional<Instant> Desk::next_slow_repair() {
+std::optional<Instant> PlaceReconciler::next_slow_repair() {
   std::optional<Instant> out;
   for (const OpenWish* wish : open_.all()) {
     if (!wish->astray_since || wish->told) continue;

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 #include "engine/standing_index.h"
 
 namespace berth::engine {
@@ -48,7 +48,7 @@ lb::Desired desired(const Wish& wish) {
           .own = wish.own};
 }
 
-void Desk::work(const Context& context) {
+void PlaceReconciler::work(const Context& context) {
   Window window = open_.window(now());
   if (window.empty()) return;
   bool outdated = false;
@@ -70,12 +70,12 @@ void Desk::work(const Context& context) {
   }
 }
 
-lb::Plan Desk::plan_for(const Window& window) {
+lb::Plan PlaceReconciler::plan_for(const Window& window) {
   std::vector<lb::Desired> wishes;
   wishes.reserve(window.size());
   for (const OpenWish* wish : window) wishes.push_back(desired(wish->wish));
   StandingIndex standing([this](const StandingIndex::Visit& visit) {
-    for (const StandingWish& wish : office_.catalog(lb_).wishes) visit(wish.wish);
+    for (const StandingWish& wish : shared_.catalog(lb_).wishes) visit(wish.wish);
     for (const OpenWish* wish : open_.all()) visit(wish->wish);
   });
   lb::PlanRules rules = plan_rules();
@@ -85,17 +85,17 @@ lb::Plan Desk::plan_for(const Window& window) {
   return lb::plan(wishes, known_, rules);
 }
 
-lb::PlanRules Desk::plan_rules() const {
+lb::PlanRules PlaceReconciler::plan_rules() const {
   return {
       .limits = driver_->abilities(),
-      .name_prefix = office_.options.name_prefix,
+      .name_prefix = shared_.options.name_prefix,
       .can_change = [this](const auto& there,
                            const auto& wished) { return driver_->can_change(there, wished); },
       .can_change_rule = [this](const auto& there,
                                 const auto& wished) { return driver_->can_change(there, wished); }};
 }
 
-void Desk::conclude(Window& window, const lb::Plan& plan) {
+void PlaceReconciler::conclude(Window& window, const lb::Plan& plan) {
   const std::vector<bool> again = needed_again(window, plan);
   for (std::size_t i = 0; i < window.size(); ++i) {
     if (again[i]) {
@@ -107,7 +107,7 @@ void Desk::conclude(Window& window, const lb::Plan& plan) {
 }
 
 // Which wishes have a step in the plan that the provider has confirmed already.
-std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan) {
+std::vector<bool> PlaceReconciler::needed_again(const Window& window, const lb::Plan& plan) {
   std::vector<bool> out(window.size(), false);
   lb::for_each_kind(plan, [&](const auto& steps) {
     for (const auto& step : steps)
@@ -116,7 +116,7 @@ std::vector<bool> Desk::needed_again(const Window& window, const lb::Plan& plan)
   return out;
 }
 
-void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
+void PlaceReconciler::judge(OpenWish*& wish, const lb::Finding& finding) {
   switch (finding.verdict) {
     case lb::Verdict::as_wished:
       if (settling() && may_be_undone(*wish)) {
@@ -134,7 +134,7 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
       const Error error = port_taken(finding);
       ++wish->attempts;
       wish->judged = true;
-      wish->not_before = now() + office_.delay(Treatment::slowly, wish->attempts, error);
+      wish->not_before = now() + shared_.delay(Treatment::slowly, wish->attempts, error);
       tell(*wish, error, finding.verdict == lb::Verdict::foreign);
       return;
     }
@@ -149,19 +149,19 @@ void Desk::judge(OpenWish*& wish, const lb::Finding& finding) {
 // A call was confirmed and did not bring what it should: somebody else changed it back, or the
 // provider does not do what it confirms. Without a pause that could go on for ever, because every
 // call is a success.
-void Desk::contradicted(OpenWish*& wish) {
+void PlaceReconciler::contradicted(OpenWish*& wish) {
   const Error error =
       error_of(Code::conflict, "the provider confirmed a change and does not show it")
           .with_hint("look whether somebody else changes this load balancer");
   wish->confirmed = {};
   ++wish->contradictions;
   if (wish->touched) doubt(*wish);  // what we know may be wrong
-  wish->not_before = now() + office_.delay(Treatment::look, wish->contradictions, error);
+  wish->not_before = now() + shared_.delay(Treatment::look, wish->contradictions, error);
   if (wish->contradictions >= kReportAfter) tell(*wish, error);
   if (wish->not_before > now() || !wish->looked) wish = nullptr;
 }
 
-Round Desk::choose(lb::Plan plan, const Window& window) {
+Round PlaceReconciler::choose(lb::Plan plan, const Window& window) {
   lb::for_each_kind(plan, [&](auto& steps) {
     std::erase_if(steps, [&](const auto& step) { return !window[step.wish] || comes_later(step); });
   });
@@ -174,7 +174,7 @@ Round Desk::choose(lb::Plan plan, const Window& window) {
 }
 
 // The other steps of a wish go on. One that has no others waits for another wish.
-void Desk::leave_out_refused(lb::Plan& plan, const Window& window) {
+void PlaceReconciler::leave_out_refused(lb::Plan& plan, const Window& window) {
   std::set<std::size_t> refused;
   std::set<std::size_t> left;
   lb::for_each_kind(plan, [&](auto& steps) {
@@ -189,7 +189,7 @@ void Desk::leave_out_refused(lb::Plan& plan, const Window& window) {
 }
 
 // What waits for room at a full load balancer is told so without a call for each.
-void Desk::put_off_creations(lb::Plan& plan, const Window& window) {
+void PlaceReconciler::put_off_creations(lb::Plan& plan, const Window& window) {
   const Quota::State quota = quota_->state();
   if (now() < quota.full_until) {
     for (const lb::Creation& step : plan.creations) {
@@ -204,7 +204,8 @@ void Desk::put_off_creations(lb::Plan& plan, const Window& window) {
                          plan.creations.end());
 }
 
-void Desk::note_creations(const std::vector<std::vector<Result<model::ListenerId>>>& results) {
+void PlaceReconciler::note_creations(
+    const std::vector<std::vector<Result<model::ListenerId>>>& results) {
   bool made = false;
   std::optional<Error> full;
   for (const auto& call : results) {
@@ -214,7 +215,7 @@ void Desk::note_creations(const std::vector<std::vector<Result<model::ListenerId
     }
   }
   quota_->note(made, full, now(),
-               [&](int attempts) { return office_.delay(Treatment::slowly, attempts, *full); });
+               [&](int attempts) { return shared_.delay(Treatment::slowly, attempts, *full); });
 }
 
 }  // namespace berth::engine

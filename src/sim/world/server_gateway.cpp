@@ -1,4 +1,4 @@
-#include "sim/world/server_desk.h"
+#include "sim/world/server_gateway.h"
 
 namespace berth::world {
 namespace {
@@ -15,7 +15,7 @@ const wire::Value* SeenReply::object() const {
   return *object_ ? &**object_ : nullptr;
 }
 
-std::shared_ptr<ServerDesk::Exchange> ServerDesk::accept(const net::Request& request) {
+std::shared_ptr<ServerGateway::Exchange> ServerGateway::accept(const net::Request& request) {
   reap();
   auto exchange = std::make_shared<Exchange>();
   works_.push_back({exchange, kernel_.world().spawn("serve " + request.method,
@@ -27,7 +27,7 @@ std::shared_ptr<ServerDesk::Exchange> ServerDesk::accept(const net::Request& req
   return exchange;
 }
 
-sim::kube::Answer ServerDesk::handle(const net::Request& request) {
+sim::kube::Answer ServerGateway::handle(const net::Request& request) {
   const bool work = is_work(request);
   writes_under_way_ += work ? 1 : 0;
   sim::kube::Answer answer = server_.handle(request, {}, kernel_.wall_time());
@@ -40,17 +40,17 @@ sim::kube::Answer ServerDesk::handle(const net::Request& request) {
   return answer;
 }
 
-std::shared_ptr<const ServerDesk::Observer> ServerDesk::observe(Observer observer) {
+std::shared_ptr<const ServerGateway::Observer> ServerGateway::observe(Observer observer) {
   auto listening = std::make_shared<const Observer>(std::move(observer));
   observers_.push_back(listening);
   return listening;
 }
 
-Instant ServerDesk::last_activity() const {
+Instant ServerGateway::last_activity() const {
   return writes_under_way_ > 0 ? kernel_.now() : last_activity_;
 }
 
-void ServerDesk::reap() {
+void ServerGateway::reap() {
   std::erase_if(works_, [](const Work& work) { return work.exchange->done; });
 }
 

@@ -31,7 +31,7 @@ class SeenReply {
   mutable std::optional<Result<wire::Value>> object_;
 };
 
-class ServerDesk {
+class ServerGateway {
  public:
   struct Exchange {
     bool done = false;
@@ -40,7 +40,8 @@ class ServerDesk {
   };
   using Observer = std::function<void(const net::Request& request, const SeenReply& reply)>;
 
-  ServerDesk(sim::Kernel& kernel, sim::kube::Server& server) : kernel_(kernel), server_(server) {}
+  ServerGateway(sim::Kernel& kernel, sim::kube::Server& server)
+      : kernel_(kernel), server_(server) {}
 
   // Begins to work on it; may be called inside the effect of a seam call.
   std::shared_ptr<Exchange> accept(const net::Request& request);

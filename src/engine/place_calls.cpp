@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "engine/calls.h"
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 
 namespace berth::engine {
 namespace {
@@ -22,7 +22,7 @@ auto parts_of(const std::vector<Step>& steps, Member member) {
 
 // How the steps of one wish in a round ended.
 template <class Step>
-struct Desk::CallEnd {
+struct PlaceReconciler::CallEnd {
   std::vector<Step> confirmed{};
   std::vector<Step> refused{};
   std::optional<Error> refusal{};
@@ -42,7 +42,7 @@ struct Desk::CallEnd {
 };
 
 template <class Value>
-void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
+void PlaceReconciler::note_whole_call(const std::vector<Result<Value>>& results) {
   const bool any = std::any_of(results.begin(), results.end(), [](const auto& result) {
     return result || treatment_of(result.error().code) != Treatment::again;
   });
@@ -52,11 +52,11 @@ void Desk::note_whole_call(const std::vector<Result<Value>>& results) {
   }
   // Nothing gets through: the others need not try.
   ++attempts_;
-  not_before_ = now() + office_.delay(Treatment::again, attempts_, results.front().error());
+  not_before_ = now() + shared_.delay(Treatment::again, attempts_, results.front().error());
 }
 
 // What has no room is planned anew when it has: until then wishes collect.
-std::size_t Desk::calls_with_room(Action action, std::size_t most) {
+std::size_t PlaceReconciler::calls_with_room(Action action, std::size_t most) {
   for (std::size_t count = 0; count < most; ++count) {
     const Instant at = driver_->free_at(place_, action, count + 1, now());
     if (at <= now()) continue;
@@ -67,9 +67,9 @@ std::size_t Desk::calls_with_room(Action action, std::size_t most) {
 }
 
 template <class Step, class Call, class Done>
-void Desk::run_calls(const Context& context, Action action,
-                     const std::vector<std::vector<Step>>& batches, const Window& window, Call call,
-                     Done done) {
+void PlaceReconciler::run_calls(const Context& context, Action action,
+                                const std::vector<std::vector<Step>>& batches, const Window& window,
+                                Call call, Done done) {
   using Results = decltype(call(context, batches.front()));
   const std::size_t count = calls_with_room(action, batches.size());
   if (count == 0 || !may_write() || !has_begun()) return;
@@ -108,7 +108,7 @@ void Desk::run_calls(const Context& context, Action action,
 
 // Of all its steps at once: a wish is told, and waits, once for a call.
 template <class Step>
-void Desk::conclude_call(OpenWish& wish, CallEnd<Step> end) {
+void PlaceReconciler::conclude_call(OpenWish& wish, CallEnd<Step> end) {
   for (const Step& step : end.confirmed) wish.confirmed.add(step);
   if (!end.confirmed.empty()) wish.refused = {};  // it may be possible by now
   for (const Step& step : end.refused) wish.refused.add(step);
@@ -120,7 +120,7 @@ void Desk::conclude_call(OpenWish& wish, CallEnd<Step> end) {
   }
 }
 
-void Desk::act(const Context& context, const Round& round, const Window& window) {
+void PlaceReconciler::act(const Context& context, const Round& round, const Window& window) {
   switch (round.kind) {
     case Round::Kind::none: return;
     case Round::Kind::removals:
@@ -133,8 +133,9 @@ void Desk::act(const Context& context, const Round& round, const Window& window)
   }
 }
 
-void Desk::act_on_listeners(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, place_, office_};
+void PlaceReconciler::act_on_listeners(const Context& context, const Round& round,
+                                       const Window& window) {
+  const Line line{*driver_, place_, shared_};
   if (round.kind == Round::Kind::removals) {
     run_calls(
         context, Action::remove_listeners, round.calls.removals, window,
@@ -167,8 +168,9 @@ void Desk::act_on_listeners(const Context& context, const Round& round, const Wi
   }
 }
 
-void Desk::act_on_rules(const Context& context, const Round& round, const Window& window) {
-  const Line line{*driver_, place_, office_};
+void PlaceReconciler::act_on_rules(const Context& context, const Round& round,
+                                   const Window& window) {
+  const Line line{*driver_, place_, shared_};
   if (round.kind == Round::Kind::rule_removals) {
     run_calls(
         context, Action::remove_rules, round.calls.rule_removals, window,
