@@ -267,8 +267,9 @@ TEST_F(Report, APodMayAskForBothKindsOfPorts) {
 
 TEST_F(Report, WhoIsNotThereIsSaidToBeMissing) {
   EXPECT_FALSE(report::parse_target("service/x"));
-  const auto view = report::read_for_explain(context_.within(120s), play_->client(), "default",
-                                             "Deployment", {"default", "nobody"});
+  const auto view =
+      report::read_for_explain(context_.within(120s), play_->client(), app::all_report_parts(),
+                               "default", "Deployment", {"default", "nobody"});
   ASSERT_FALSE(view);
   EXPECT_EQ(view.error().code, Code::not_found);
 }

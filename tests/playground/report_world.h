@@ -62,9 +62,12 @@ class Report : public World {
   bool comes_to_say(const std::string& target, const std::string& ns, const std::string& text) {
     return eventually([&] { return explained(target, ns).find(text) != std::string::npos; });
   }
+  Result<report::ClusterView> read_cluster(const std::string& ns) {
+    return report::read_cluster(context_.within(120s), play_->client(), app::all_report_parts(),
+                                ns);
+  }
   report::Status status() {
-    auto view =
-        report::read_cluster(context_.within(120s), play_->client(), app::all_report_parts(), "");
+    auto view = read_cluster("");
     EXPECT_TRUE(view) << view.error().to_string();
     return report::make_status(*view);
   }
