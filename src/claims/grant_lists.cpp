@@ -105,11 +105,12 @@ Grant naming(const api::PortBlock& block, const ledger::BlockPorts& ports, WallT
           .since = now};
 }
 
-void erase_named(std::vector<Grant>& list, const Grant& named) {
-  std::erase_if(list, [&](const Grant& grant) {
-    return ledger::is_block(grant) && grant.owner == named.owner && grant.ports == named.ports &&
-           grant.transport == named.transport;
-  });
+// False: somebody has called it in or replaced it meanwhile.
+bool erase_named(std::vector<Grant>& list, const Grant& named) {
+  return std::erase_if(list, [&](const Grant& grant) {
+           return ledger::is_block(grant) && grant.owner == named.owner &&
+                  grant.ports == named.ports && grant.transport == named.transport;
+         }) > 0;
 }
 
 }  // namespace
@@ -179,7 +180,7 @@ Result<> GrantLists::hand_on(const Context& context, const api::LoadBalancer& ob
 Result<> GrantLists::call_in(const Context& context, const api::LoadBalancer& object,
                              const Grant& named, const api::PortBlock& block) const {
   std::vector<Grant> list = list_of(object);
-  erase_named(list, named);
+  if (!erase_named(list, named)) return {};
   std::vector<Grant> back = list_of(block, named);
   if (list.size() + back.size() > api::kMaxGrants)
     return fail(error_of(Code::exhausted,
@@ -205,7 +206,7 @@ Result<> GrantLists::call_in(const Context& context, const api::LoadBalancer& ob
 Result<> GrantLists::replace(const Context& context, const api::LoadBalancer& object,
                              const Grant& lost, std::vector<Grant> grants) const {
   std::vector<Grant> list = list_of(object);
-  erase_named(list, lost);
+  if (!erase_named(list, lost)) return {};
   std::vector<ledger::NewBlock> blocks;
   if (!grants.empty()) blocks.push_back({ledger::ports_of(lost), std::move(grants)});
   if (Result<> made = make(context, object.meta.name, blocks, list); !made) return made;

@@ -45,7 +45,8 @@ class GrantLists {
   // No grant of the object cuts these.
   Result<> hand_on(const Context& context, const api::LoadBalancer& object,
                    std::span<const ledger::BlockPorts> blocks) const;
-  // The block is the one that `named`, a grant of the object, names.
+  // The block is the one that `named` names. Where the object does not say so any more, nothing is
+  // to be done, here and below.
   Result<> call_in(const Context& context, const api::LoadBalancer& object,
                    const ledger::Grant& named, const api::PortBlock& block) const;
   // In the place of a block that is lost.

@@ -352,6 +352,22 @@ TEST_F(GrantorBlocksTest, ALostBlockThatOurCacheStillHasIsFoundOutByTheWrite) {
   EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2", "300 stage-3", "302 stage-9"));
 }
 
+// Its owner and the controller of load balancers find out at one moment.
+TEST_F(GrantorBlocksTest, ALostBlockThatTwoFindIsRebuiltOnce) {
+  hand_a_block_on();
+  has_listener(3, 300);
+  const auto known = listeners_.all();
+  api_.erase(kBlocks, {"", block().meta.name});
+  // While one of them lists Listeners, the other is through.
+  bool is_restored = false;
+  api_.on({"GET", "listeners"},
+          {.after = [&] { is_restored = grantor_.restore(context_, known).has_value(); }});
+  EXPECT_TRUE(tidy());
+  EXPECT_TRUE(is_restored);
+  EXPECT_THAT(list(), ElementsAre("100 stage-1", "200 stage-2", "block 300-303"));
+  EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2", "300 stage-3"));
+}
+
 // Somebody put a copy of it back: its uid is another, and what it says is his.
 TEST_F(GrantorBlocksTest, ABlockOfAnotherUidDoesNotCount) {
   hand_a_block_on();

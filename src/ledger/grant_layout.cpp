@@ -68,7 +68,7 @@ LaidOut laid_out(std::vector<Grant> grants, const Layout& layout) {
   const std::vector<Grant> wide = out.list;
   for (auto& [block, own] : inside) {
     const bool is_cut = std::ranges::any_of(
-        wide, [&block = block](const Grant& grant) { return lies_on(grant, block); });
+        wide, [&ports = block](const Grant& grant) { return lies_on(grant, ports); });
     // One for one would make nothing shorter.
     if (is_cut || own.size() < 2) {
       std::ranges::move(own, std::back_inserter(out.list));
