@@ -33,7 +33,6 @@ class Keeper {
   struct House {
     kube::Client& client;  // of the leader
     claims::ListenerStore& listeners;
-    const claims::BalancerStore& balancers;
     claims::Grantor& grantor;
     const claims::Sealer& sealer;
     claims::Courtesy& courtesy;
@@ -84,6 +83,7 @@ class Keeper {
   Result<bool> let_go(const Context& context, const Owner& owner, Round& round) const;
 
  private:
+  const claims::GrantBook& book() const { return house_.grantor.book(); }
   Standing standing() const;
   Result<> create_missing(const Context& context, const Owner& owner,
                           const std::vector<const WantedListener*>& missing, Round& round) const;

@@ -39,6 +39,7 @@ namespace berth::module {
 struct Core {
   kube::Informer<api::Listener>& listeners;
   kube::Informer<api::LoadBalancer>& balancers;
+  kube::Informer<api::PortBlock>& blocks;
   claims::Grantor& grantor;
   const claims::Resolver& resolver;
   frontend::Keeper& keeper;  // from what is wanted to grants and Listeners

@@ -56,7 +56,7 @@ bool is_gate_open(const Value& pod) {
 
 // What stands in this book and in the ledger's; most writes are of something else.
 bool is_noted(std::string_view url) {
-  return std::ranges::any_of(std::array{"/pods", "/listeners", "/loadbalancers"},
+  return std::ranges::any_of(std::array{"/pods", "/listeners", "/loadbalancers", "/portblocks"},
                              [url](std::string_view part) { return url.contains(part); });
 }
 

@@ -35,15 +35,15 @@ Duration until_next_look(Instant now) {
 
 }  // namespace
 
-LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& client,
-                                               kube::Store<api::LoadBalancer>& balancers,
-                                               claims::ListenerStore& listeners,
-                                               const model::LoadBalancerDefaults& defaults,
-                                               const lb::Drivers& drivers, engine::Engine& engine,
-                                               metrics::Registry* registry)
+LoadBalancerController::LoadBalancerController(
+    Tasks& tasks, kube::Client& client, claims::BalancerStore& balancers,
+    claims::BlockStore& blocks, claims::ListenerStore& listeners, claims::Grantor& grantor,
+    const model::LoadBalancerDefaults& defaults, const lb::Drivers& drivers, engine::Engine& engine,
+    metrics::Registry* registry)
     : balancers_(balancers),
       objects_(api::load_balancers(client, balancers)),
       listeners_(listeners),
+      grantor_(grantor),
       engine_(engine),
       describer_(tasks, drivers,
                  [this](const model::LoadBalancerRef& lb) { controller_.add(key_of(lb)); }),
@@ -52,8 +52,17 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
   controller_.watch(balancers_, [](const auto& change, const auto& emit) {
     const bool same_wish = change.before && change.after &&
                            change.before->meta.generation == change.after->meta.generation;
-    if (change.after && !same_wish) emit(BalancerKey::of(change.object()));
+    if (!same_wish) emit(BalancerKey::of(change.object()));
   });
+  // A block that nobody uses any more, that is lost, or that nobody names.
+  controller_.watch(
+      blocks,
+      [](const auto& change, const auto& emit) {
+        const bool is_in_use = change.before && change.after && !claims::is_closed(*change.after) &&
+                               !change.after->spec.grants.empty();
+        if (!is_in_use) emit(BalancerKey({"", change.object().spec.load_balancer}));
+      },
+      kGather);
   // How many listeners it has is part of what it says.
   controller_.watch(
       listeners,
@@ -65,6 +74,9 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
 }
 
 Result<Requeue> LoadBalancerController::reconcile(const Context& context, const BalancerKey& key) {
+  const Result<bool> tidied = grantor_.tidy(context, key.object.name);
+  if (!tidied) return fail(tidied.error());
+  if (!*tidied) return Requeue{.after = kGather};
   const auto object = balancers_.get(key.object);
   if (!object || object->meta.deleting) return Requeue{};
   const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);

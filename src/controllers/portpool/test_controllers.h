@@ -76,9 +76,10 @@ class PortPoolControllerTest : public ::testing::Test {
   kube::testing::ScriptedApi api_;
   claims::testing::TestReplica replica_{tasks_, api_};
   kube::Store<api::LoadBalancer> balancers_;
+  kube::Store<api::PortBlock> blocks_;
   kube::Store<api::PortBinding> bindings_;
   kube::Store<kube::Pod> pods_;
-  const Caches caches_{replica_.pools, replica_.listeners, balancers_, bindings_, pods_};
+  const Caches caches_{replica_.pools, replica_.listeners, balancers_, blocks_, bindings_, pods_};
   metrics::Registry registry_;
   kube::EventRecorder events_{tasks_, replica_.client, "berth", registry_};
   kube::Manager manager_;

@@ -1,9 +1,10 @@
 // For tests: a Transport behind which objects lie as on an API server, and on which chosen calls
 // meet what a test says: a refusal, a lost answer, a late one, or somebody who is faster.
 //
-// It knows what controllers lean on: versions, create once, merge and JSON patches with `test`,
-// preconditions, finalizers, label selectors. It checks no schema, admits everything and cannot be
-// watched: `on_change` is where a test feeds its caches. One thread at a time, or one fiber.
+// It knows what controllers lean on: versions, create once, generated names, merge and JSON patches
+// with `test`, preconditions, finalizers, label selectors. It checks no schema, admits everything
+// and cannot be watched: `on_change` is where a test feeds its caches. One thread at a time, or one
+// fiber.
 #pragma once
 
 #include <algorithm>
@@ -220,6 +221,11 @@ class ScriptedApi final : public net::Transport {
 
   net::Response create(Address at, wire::Value object) {
     at.name = wire::string_at(object, "/metadata/name");
+    if (at.name.empty()) {
+      at.name =
+          fmt::format("{}{}", wire::string_at(object, "/metadata/generateName"), version_ + 1);
+      (void)wire::set_at(object, "/metadata/name", wire::Value(at.name));
+    }
     if (objects_.contains(at)) return status(409, "AlreadyExists", at.name + " already exists");
     return ok(store(at, std::move(object)), 201);
   }
