@@ -143,6 +143,7 @@ bool may_concern_some(const Error& error) {
   switch (error.code) {
     case Code::invalid:
     case Code::unsupported:
+    case Code::exhausted:  // some may have room
     case Code::already_exists: return true;
     case Code::not_found: return !is_balancer_gone(error);
     case Code::forbidden: {

@@ -1,7 +1,7 @@
 #include "cloud/tencent/listener_writes.h"
 
 #include <algorithm>
-#include <map>
+#include <optional>
 
 #include "cloud/tencent/requests.h"
 
@@ -59,6 +59,7 @@ class Creation {
 
   void make(const Indices& group) {
     if (group.empty()) return;
+    if (full_) return give_up(group, *full_);
     --calls_left_;
     std::vector<const ListenerSpec*> specs;
     for (const std::size_t i : group) specs.push_back(&wanted_[i]);
@@ -66,6 +67,7 @@ class Creation {
         line_.write("CreateListener", create_listeners_body(line_.lb(), specs));
     if (answer) return take_ids(group, *answer);
     const Error& error = answer.error();
+    if (group.size() == 1 && error.code == Code::exhausted) full_ = error;
     if (group.size() == 1 || calls_left_ <= 0 || !may_concern_some(error))
       return give_up(group, error);
     const Indices left = error.code == Code::already_exists ? without_taken(group, error) : group;
@@ -115,6 +117,7 @@ class Creation {
   const std::span<const ListenerSpec> wanted_;
   std::vector<Result<ListenerId>> results_;
   int calls_left_ = 0;
+  std::optional<Error> full_{};  // there is no room for one more
 };
 
 // Those of the ids that are there.

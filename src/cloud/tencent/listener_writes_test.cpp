@@ -83,6 +83,26 @@ TEST_F(TencentListenerWrites, OneThatIsRefusedKeepsNoOthersFromBeingMade) {
   EXPECT_TRUE(results[2]);
 }
 
+TEST_F(TencentListenerWrites, AQuotaIsFilledToTheLast) {
+  const auto refuse = [&] { cloud_.refuse("CreateListener", "LimitExceeded", "50 listeners"); };
+  refuse();                                 // all eight
+  cloud_.answer("CreateListener", ids(4));  // the first half
+  refuse();                                 // the second
+  refuse();                                 // the first half of that
+  cloud_.answer("CreateListener", ids(1, 4));
+  refuse();
+  std::vector<ListenerSpec> specs;
+  for (model::Port i = 0; i < 8; ++i) specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+  const auto results = listeners().create(context(), place_, specs);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(results[i]) << i;
+  for (std::size_t i = 5; i < 8; ++i) {
+    ASSERT_FALSE(results[i]) << i;
+    EXPECT_EQ(results[i].error().code, Code::exhausted);
+    EXPECT_FALSE(results[i].error().hint.empty());
+  }
+  EXPECT_EQ(cloud_.bodies("CreateListener").size(), 6u) << "when one found no room, none is tried";
+}
+
 TEST_F(TencentListenerWrites, WhatConcernsAllIsAskedOnce) {
   cloud_.refuse("CreateListener", "UnauthorizedOperation", "you has no permission");
   const std::vector specs{tcp(30000), tcp(30001), tcp(30002), tcp(30003)};
