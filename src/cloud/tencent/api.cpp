@@ -89,8 +89,7 @@ Api::Reply Api::send(const Context& context, const Exchange& exchange) {
     reply.result = Answer{std::move(opened->response), std::move(opened->request_id)};
   } else {
     reply.code = opened.error().code;
-    reply.result =
-        fail(error_from(opened.error(), exchange.effect).about(std::string(exchange.action)));
+    reply.result = fail(error_from(opened.error(), exchange.effect, exchange.action));
   }
   lb::tell(pays, context.tasks.now(), reply.result);
   return reply;

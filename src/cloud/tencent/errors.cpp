@@ -123,12 +123,15 @@ Error made_of(Code code, std::string message, const Row* row, std::string_view r
 
 }  // namespace
 
-Error error_from(const CloudError& refusal, Effect effect) {
+Error error_from(const CloudError& refusal, Effect effect, std::string_view action) {
   const Row* const row = find_row(refusal.code, refusal.message);
   Code code = row ? row->meaning : Code::internal;
   if (effect == Effect::write && refusal.code.starts_with("InternalError")) code = Code::timeout;
-  return made_of(code, fmt::format("{}: {}", refusal.code, refusal.message), row,
-                 refusal.request_id);
+  Error error =
+      made_of(code, fmt::format("{}: {}", refusal.code, refusal.message), row, refusal.request_id);
+  if (error.hint == kPermissionHint) error.hint = fmt::format("clb:{}: {}", action, error.hint);
+  error.object = action;
+  return error;
 }
 
 Error failure_of(std::string_view message, std::string_view request_id) {

@@ -23,8 +23,9 @@ struct CloudError {
 
 enum class Effect : std::uint8_t { read, write };
 
-// Of a write, an internal error of the cloud is a `timeout`: nobody knows what it did.
-Error error_from(const CloudError& refusal, Effect effect);
+// Of a write, an internal error of the cloud is a `timeout`: nobody knows what it did. A permission
+// that is missing is named by the action ("CreateListener").
+Error error_from(const CloudError& refusal, Effect effect, std::string_view action);
 // A failure that comes without a code: of a task, or of some listeners of a batch.
 Error failure_of(std::string_view message, std::string_view request_id);
 

@@ -33,7 +33,9 @@ TEST(TencentErrors, TellWhatToDoNext) {
            Case{"UnsupportedOperation", "", Code::unsupported},
            Case{"Something.New", "", Code::internal},
        }) {
-    EXPECT_EQ(error_from({std::string(one.code), std::string(one.message), "r"}, Effect::read).code,
+    EXPECT_EQ(error_from({std::string(one.code), std::string(one.message), "r"}, Effect::read,
+                         "CreateListener")
+                  .code,
               one.meaning)
         << one.code << " " << one.message;
   }
@@ -54,8 +56,8 @@ TEST(TencentErrors, KnownOnesComeWithTheRemedy) {
            Known{"Not support to register other ip ['9.9.9.9'] before enable SnatPro", "SnatPro"},
            Known{"LoadBalancer not exist", "ap-xxx:lb-xxx"},
        }) {
-    const Error error =
-        error_from({"InvalidParameterValue", std::string(one.message), "r-1"}, Effect::write);
+    const Error error = error_from({"InvalidParameterValue", std::string(one.message), "r-1"},
+                                   Effect::write, "CreateListener");
     EXPECT_NE(error.hint.find(one.remedy), std::string::npos) << error.to_string();
     EXPECT_NE(error.message.find(one.message), std::string::npos) << "the cloud's words stay";
     EXPECT_EQ(error.request_id, "r-1");
@@ -65,7 +67,13 @@ TEST(TencentErrors, KnownOnesComeWithTheRemedy) {
 }
 
 TEST(TencentErrors, AnInternalErrorOfAWriteLeavesItsEffectUnknown) {
-  EXPECT_EQ(error_from({"InternalError", "", ""}, Effect::write).code, Code::timeout);
+  EXPECT_EQ(error_from({"InternalError", "", ""}, Effect::write, "CreateListener").code,
+            Code::timeout);
+}
+
+TEST(TencentErrors, AMissingPermissionIsNamed) {
+  const Error error = error_from({"UnauthorizedOperation", "", ""}, Effect::read, "DescribeQuota");
+  EXPECT_TRUE(error.hint.starts_with("clb:DescribeQuota: ")) << error.hint;
 }
 
 TEST(TencentErrors, AFailureWithoutACodeIsKnownByItsWords) {
@@ -76,7 +84,8 @@ TEST(TencentErrors, AFailureWithoutACodeIsKnownByItsWords) {
 
 TEST(TencentErrors, SayWhetherOthersOfTheBatchCouldSucceed) {
   const auto of = [](std::string code, std::string message) {
-    return may_concern_some(error_from({std::move(code), std::move(message), ""}, Effect::write));
+    return may_concern_some(
+        error_from({std::move(code), std::move(message), ""}, Effect::write, "CreateListener"));
   };
   EXPECT_TRUE(of("InvalidParameter.PortCheckFailed", ""));
   EXPECT_TRUE(of("InvalidParameterValue", "register other ip ['9.9.9.9'] before enable SnatPro"));
