@@ -163,6 +163,24 @@ TEST(SimulatedClb, AMissingPermissionIsNamed) {
   EXPECT_NE(refused[0].error().hint.find("clb:CreateListener"), std::string::npos);
 }
 
+TEST(SimulatedClb, AnotherCertificateForADomainNeedsMoreThanTheQuickStartLists) {
+  SimulatedClb clb({}, {"clb:Describe*", "clb:CreateListener", "clb:CreateRule", "clb:ModifyRule"});
+  ListenerSpec spec = tcp(443);
+  spec.protocol = Protocol::https;
+  spec.attributes.by_server_name = true;
+  const ListenerId id = create(clb, spec);
+  const auto with = [](const char* certificate) {
+    return model::RuleAttributes{.tls = model::Tls{.certificates = {{certificate}}}};
+  };
+  const lb::NewRule rule{{id, {"example.com", "/"}}, with("cert-1")};
+  ASSERT_TRUE(clb.listeners().create_rules(clb.context(), clb.first, {&rule, 1})[0]);
+  const lb::RuleChange change{rule.rule, with("cert-2")};
+  const auto changed = clb.listeners().change_rules(clb.context(), clb.first, {&change, 1});
+  ASSERT_FALSE(changed[0]);
+  EXPECT_NE(changed[0].error().hint.find("clb:ModifyDomainAttributes"), std::string::npos)
+      << changed[0].error().to_string();
+}
+
 TEST(SimulatedClb, HealthIsHeardOf) {
   SimulatedClb clb;
   const ListenerId id = create(clb, tcp(30000));
