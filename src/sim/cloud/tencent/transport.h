@@ -1,0 +1,34 @@
+// The simulated cloud as a net::Transport, for programs that run in the same process: on threads,
+// or on fibers under the simulation's clock. Calls wait through the context's Tasks alone.
+#pragma once
+
+#include "net/transport.h"
+#include "sim/cloud/tencent/cloud.h"
+
+namespace berth::sim::tencent {
+
+struct TransportOptions {
+  Duration round_trip{};  // half of it before the cloud hears the call, half of it after
+  // How long a caller waits for an answer that is lost, if its deadline lets it.
+  Duration lost_after = std::chrono::seconds{5};
+};
+
+// Thread-safe. The cloud outlives it.
+class CloudTransport final : public net::Transport {
+ public:
+  explicit CloudTransport(Cloud& cloud, TransportOptions options = {})
+      : cloud_(cloud), options_(options) {}
+
+  Result<net::Response> call(const Context& context, const net::Request& request) override;
+  // The API has nothing to stream.
+  Result<std::unique_ptr<net::Stream>> open(const Context& context,
+                                            const net::Request& request) override;
+
+ private:
+  Result<> wait(const Context& context, Duration span) const;
+
+  Cloud& cloud_;
+  const TransportOptions options_;
+};
+
+}  // namespace berth::sim::tencent
