@@ -113,6 +113,14 @@ bool erase_named(std::vector<Grant>& list, const Grant& named) {
          }) > 0;
 }
 
+// What is there and cannot be read is not nothing.
+template <class Ptr>
+Result<Ptr> known_or_none(Result<Ptr> found, const std::string& name) {
+  if (!found && found.error().code == Code::not_found) return Ptr();
+  if (found && !*found) return fail(Code::internal, "{} is there and cannot be read", name);
+  return found;
+}
+
 }  // namespace
 
 Result<> GrantLists::swap(const Context& context, const api::LoadBalancer& object,
@@ -186,20 +194,17 @@ Result<> GrantLists::call_in(const Context& context, const api::LoadBalancer& ob
     return fail(error_of(Code::exhausted,
                          "{} has {} ranges of ports in use, as many as it can have",
                          object.meta.name, list.size()));
-  BlockPtr closed;
-  if (!is_closed(block)) {
-    Array patch = tests_of(block.meta);
-    patch.push_back(Object{{"op", "add"}, {"path", "/spec/closed"}, {"value", true}});
-    auto written = block_objects_.patch(context, block.meta.key(), kube::PatchType::json, patch);
-    if (!written) return pass(written);
-    if (!*written) return fail(Code::internal, "a PortBlock of ours cannot be read");
-    closed = *written;
-  }
+  // Also one that looks closed: somebody may have opened it again.
+  Array patch = tests_of(block.meta);
+  patch.push_back(Object{{"op", "add"}, {"path", "/spec/closed"}, {"value", true}});
+  auto closed = block_objects_.patch(context, block.meta.key(), kube::PatchType::json, patch);
+  if (!closed) return pass(closed);
+  if (!*closed) return fail(Code::internal, "a PortBlock of ours cannot be read");
   std::ranges::move(back, std::back_inserter(list));
   ledger::sort_by_port(list);
   if (Result<> written = swap(context, object, list); !written) return written;
   // What is left of it now, nobody reads; if this fails, it goes later.
-  (void)remove(context, closed ? *closed : block);
+  (void)remove(context, **closed);
   return {};
 }
 
@@ -234,15 +239,11 @@ Result<> GrantLists::remove_unnamed(const Context& context, const std::string& b
 }
 
 Result<BalancerPtr> GrantLists::read(const Context& context, const std::string& balancer) const {
-  Result<BalancerPtr> found = objects_.get(context, {"", balancer});
-  if (!found && found.error().code == Code::not_found) return BalancerPtr();
-  return found;
+  return known_or_none(objects_.get(context, {"", balancer}), balancer);
 }
 
 Result<BlockPtr> GrantLists::read_block(const Context& context, const std::string& name) const {
-  Result<BlockPtr> found = block_objects_.get(context, {"", name});
-  if (!found && found.error().code == Code::not_found) return BlockPtr();
-  return found;
+  return known_or_none(block_objects_.get(context, {"", name}), name);
 }
 
 }  // namespace berth::claims

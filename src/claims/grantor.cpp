@@ -52,6 +52,7 @@ WhichListeners around_all(const std::vector<const Grant*>& wanted) {
         listener.meta.owners, [&](const auto& owner) { return owners.contains(owner.uid); });
     if (is_theirs) return true;
     const model::PortRange own = api::ports_of(listener.spec);
+    if (own.last < own.first) return false;  // no range that anybody could have
     return std::find(ports.begin() + own.first, ports.begin() + own.last + 1, true) !=
            ports.begin() + own.last + 1;
   };
@@ -64,6 +65,13 @@ Result<> about(const model::LoadBalancerRef& lb, Result<> answer) {
 Error changes_too_often(const model::LoadBalancerRef& lb) {
   return error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
       .about(model::to_string(lb));
+}
+
+bool collides_with(const std::vector<Grant>& grants, const Grant& wanted) {
+  return std::ranges::any_of(grants, [&](const Grant& one) {
+    return one.transport == wanted.transport && one.ports.overlaps(wanted.ports) &&
+           !is_same_place(one, wanted);
+  });
 }
 
 bool may_try_again(const Error& error) {
@@ -234,9 +242,27 @@ Result<> Grantor::write_home(const Context& context, const model::LoadBalancerRe
   if (added.empty()) return {};
   const Result<> written = swap(context, home, next);
   if (!written && kube::was_overtaken(written.error())) return refresh(context, lb, home);
+  if (written) {
+    const Result<bool> is_named = is_still_named(context, home);
+    if (!is_named) return fail(is_named.error());
+    if (!*is_named) return {};  // nobody is told; it is tried again
+  }
   // Whoever waited for another object has nothing to do with it.
   for (const std::size_t i : added) answers[i] = written;
   return {};
+}
+
+// A write to a block tests the block alone, and somebody may have taken it out of the LoadBalancer
+// object meanwhile, or made that anew. What is named now was named then: nobody names a block
+// twice.
+Result<bool> Grantor::is_still_named(const Context& context, const Home& home) const {
+  if (!home.block) return true;
+  const Result<BalancerPtr> now = lists_.read(context, home.balancer->meta.name);
+  if (!now) return fail(now.error());
+  return *now && std::ranges::any_of(list_of(**now), [&](const Grant& grant) {
+    return ledger::is_block(grant) && grant.owner == home.named.owner &&
+           grant.transport == home.named.transport && grant.ports == home.named.ports;
+  });
 }
 
 Result<bool> Grantor::remove_former(const Context& context, const model::LoadBalancerRef& lb,
@@ -423,6 +449,9 @@ Result<Grantor::Tried> Grantor::try_restore(const Context& context,
     const std::optional<Home> home = home_of(object, name);
     if (!home) return Tried::again;
     std::vector<Grant> next = home->grants;
+    // What was found lost a moment ago may have been given away since.
+    if (std::ranges::any_of(grants, [&](const Grant& one) { return collides_with(next, one); }))
+      return Tried::again;
     std::ranges::move(grants, std::back_inserter(next));
     ledger::sort_by_port(next);
     if (Result<> written = swap(context, *home, next); !written) return pass(written);

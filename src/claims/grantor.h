@@ -104,6 +104,8 @@ class Grantor {
   // What is known by now: that it is granted already, or that somebody has the ports.
   void answer_known(const model::LoadBalancerRef& lb, const std::vector<ledger::Holding>& held,
                     const Batch& batch, Answers& answers) const;
+  // Whether what was written there counts.
+  Result<bool> is_still_named(const Context& context, const Home& home) const;
   // What an item has elsewhere on the load balancer goes before it is granted its new ports.
   // True: something went.
   Result<bool> remove_former(const Context& context, const model::LoadBalancerRef& lb,

@@ -382,6 +382,24 @@ TEST_F(GrantorBlocksTest, ABlockOfAnotherUidDoesNotCount) {
   EXPECT_THAT(api_.all(kBlocks), SizeIs(1));
 }
 
+// A write to a block tests the block, and not that the LoadBalancer object still names it.
+TEST_F(GrantorBlocksTest, WhatIsWrittenToABlockThatNobodyNamesAnyMoreIsNoGrant) {
+  hand_a_block_on();
+  is_watching_ = false;
+  // Somebody took the block out of the object, and another replica has given a port of it away.
+  wire::Array grants;
+  const wire::Value object = api_.all(kBalancers).front();
+  for (const wire::Value& grant : *wire::array_at(object, "/spec/grants"))
+    if (wire::string_at(grant, "/ownerKind") != ledger::kBlockOwner) grants.push_back(grant);
+  grants.push_back(api::encode(to_api(port(9, 302))));
+  api_.edit(kBalancers, {"", kName},
+            wire::Object{{"spec", wire::Object{{"grants", std::move(grants)}}}});
+  const Result<> late = grant(port(5, 302));
+  ASSERT_FALSE(late) << "stage-9 has it";
+  EXPECT_EQ(late.error().code, Code::conflict);
+  EXPECT_THAT(late.error().to_string(), HasSubstr("stage-9"));
+}
+
 TEST_F(GrantorBlocksTest, NothingIsGrantedInALostBlockWhileListenersCannotBeListed) {
   hand_a_block_on();
   api_.erase(kBlocks, {"", block().meta.name});

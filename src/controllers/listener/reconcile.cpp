@@ -14,6 +14,8 @@ using kube::Requeue;
 // Outcomes are written side by side; the API server's own limits (priority levels) are what bounds
 // them.
 constexpr int kOutcomeWriters = 8;
+// Until a block of grants is rebuilt, or our cache shows it; both bring the key back, too.
+constexpr Duration kCatchUp = std::chrono::seconds{1};
 
 engine::WishKey wish_key(const ListenerKey& key) { return engine::WishKey(key.object.to_string()); }
 
@@ -156,6 +158,12 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
     engine_->want(wish_key(key), std::move(*wish));
     return Requeue{};
   }
+  // Whose its ports are is not known for a moment, and they may lead somewhere.
+  if (wish.error().code == Code::unavailable) {
+    const MutexLock lock(mu_);
+    if (doubtful) doubtful_.insert(key);
+    return Requeue{.after = kCatchUp};
+  }
   // What cannot be read, or is nobody's to give, has nothing at the load balancer that is its own:
   // it may go, and it is shown why it does nothing.
   engine_->forget(wish_key(key));
@@ -169,6 +177,12 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
   Result<engine::Wish> wish = wish_of(listener, options_.naming);
   if (!wish) return wish;
   const std::vector<ledger::Grant> grants = book_.on(model::object_name(wish->lb), wish->ports);
+  // What lies in a block that is lost, or that our cache does not show yet, somebody has.
+  const auto ways = model::transports_of(wish->protocol);
+  if (std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
+        return ledger::is_block(grant) && std::ranges::find(ways, grant.transport) != ways.end();
+      }))
+    return fail(error_of(Code::unavailable, "grants of its ports are being read"));
   const claims::Trust trust = sealer_.judge(listener);
   Result<model::PortRange> own = granted_ports(listener, *wish, grants);
   // Somebody took the grant away, and its pool is gone or has not restored it yet: the seal says

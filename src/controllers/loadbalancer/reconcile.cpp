@@ -75,8 +75,14 @@ LoadBalancerController::LoadBalancerController(
 
 Result<Requeue> LoadBalancerController::reconcile(const Context& context, const BalancerKey& key) {
   const Result<bool> tidied = grantor_.tidy(context, key.object.name);
+  // Whatever holds that up: people and pools need to know what its provider says.
+  Result<Requeue> done = describe(context, key);
+  if (!done) return done;
   if (!tidied) return fail(tidied.error());
-  if (!*tidied) return Requeue{.after = kGather};
+  return *tidied ? done : Requeue{.after = kGather};
+}
+
+Result<Requeue> LoadBalancerController::describe(const Context& context, const BalancerKey& key) {
   const auto object = balancers_.get(key.object);
   if (!object || object->meta.deleting) return Requeue{};
   const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);

@@ -33,6 +33,8 @@ class LoadBalancerController {
 
  private:
   Result<kube::Requeue> reconcile(const Context& context, const BalancerKey& key);
+  // What its provider says of it; one that nobody uses goes.
+  Result<kube::Requeue> describe(const Context& context, const BalancerKey& key);
   Result<> write_status(const Context& context, const api::LoadBalancer& object,
                         const Result<model::LoadBalancerInfo>& answer, std::size_t listeners);
   Result<> remove_unused(const Context& context, const api::LoadBalancer& object);
