@@ -1,6 +1,7 @@
 // Where the cloud's API is and how it is reached, and the same out of an environment. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,8 @@ struct Options {
   std::string endpoint = "clb.tencentcloudapi.com";  // with a port, if it has one of its own
   std::string region{};                              // of searches that name none
   std::string proxy{};                               // "http://host:port"; empty: none
+  // Of each action, for one account in one region; as documented. 0: found out by refusals.
+  std::uint32_t calls_per_second = 20;
 };
 
 // "clb.internal.tencentcloudapi.com", "http://127.0.0.1:8080": what people write as the endpoint.
