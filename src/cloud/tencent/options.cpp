@@ -27,6 +27,12 @@ Result<> set_rate(Options& options, const std::string& text) {
 
 }  // namespace
 
+void trust(Options& options, std::string ca_pem) {
+  net::TlsSettings settings;
+  settings.ca_pem = std::move(ca_pem);
+  options.tls = std::make_shared<const net::TlsSettings>(std::move(settings));
+}
+
 Result<> set_endpoint(Options& options, std::string_view text) {
   const bool has_scheme = text.find("://") != std::string_view::npos;
   const Result<net::Url> url =
