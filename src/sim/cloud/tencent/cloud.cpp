@@ -115,8 +115,10 @@ net::Reply Cloud::answer(const net::Request& request, WallTime now) {
   CallCount& count = calls_[is_served(services_, name) ? name : "(other)"];
   if (served) {
     ++count.answered;
-    const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
-    if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
+    if (faults_.waiting() > 0) {
+      const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
+      if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
+    }
     return json_reply(std::move(*served), id, now);
   }
   ++count.refused;

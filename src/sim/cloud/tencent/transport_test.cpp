@@ -7,6 +7,7 @@
 #include "base/threads.h"
 #include "net/curl_transport.h"
 #include "sim/cloud/tencent/https_frontend.h"
+#include "sim/cloud/tencent/page.h"
 #include "sim/cloud/tencent/test_client.h"
 #include "sim/kernel/kernel.h"
 
@@ -74,6 +75,17 @@ TEST_F(OnFibers, ALostAnswerIsATimeoutAndNotLongerThanTheDeadline) {
     EXPECT_EQ(context.tasks.now() - from, seconds{6});
   });
   EXPECT_EQ(client.cloud.calls().at("DescribeQuota").answered, 2u);
+}
+
+TEST_F(OnFibers, TheCloudMayHaveAClockOfItsOwn) {
+  CloudTransport transport(client.cloud, {.clock = &kernel.world()});
+  run([&](const Context& context) {
+    client.skew = seconds{400};  // of the caller
+    const auto refused = transport.call(context, request(context));
+    ASSERT_TRUE(refused) << refused.error().to_string();
+    EXPECT_THAT(refused->body, HasSubstr("AuthFailure.SignatureExpire"));
+    EXPECT_EQ(refused->headers.get("Date"), http_date(kernel.world().wall_time()));
+  });
 }
 
 TEST(OverHttps, AnswersWhoTrustsItsAuthority) {
