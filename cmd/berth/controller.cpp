@@ -33,6 +33,7 @@ struct Flags {
   std::string cloud = "edge";
   std::string tencent_endpoint;
   std::string tencent_proxy;
+  std::string tencent_ca;
   app::Config config;
 };
 
@@ -68,6 +69,11 @@ Result<cloud::tencent::Settings> tencent_settings(const Flags& flags) {
     if (!set) return fail(std::move(set.error()).about("--tencent-endpoint"));
   }
   if (!flags.tencent_proxy.empty()) out->options.proxy = flags.tencent_proxy;
+  if (!flags.tencent_ca.empty()) {
+    Result<std::string> pem = read_file(flags.tencent_ca, kMaxAuthorityFile);
+    if (!pem) return fail(std::move(pem.error()).about("--tencent-ca"));
+    cloud::tencent::trust(out->options, std::move(*pem));
+  }
   if (!flags.config.load_balancers.region.empty())
     out->options.region = flags.config.load_balancers.region;
   return out;
@@ -90,6 +96,9 @@ void add_clouds(CLI::App& command, Flags& flags) {
                      "TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY.");
   command.add_option("--tencent-proxy", flags.tencent_proxy,
                      "A proxy on the way there, as http://HOST:PORT.");
+  command.add_option("--tencent-ca", flags.tencent_ca,
+                     "File with the authorities to trust there instead of the system's: of `berth "
+                     "sim tencent`, or of a proxy.");
 }
 
 CLI::Option* add_seconds(CLI::App& command, const std::string& name, Duration& value,

@@ -163,6 +163,18 @@ TEST(SignTencent, MatchesTheDocumentedExample) {
           Pair("X-TC-Timestamp", "1551113065")));
 }
 
+// The page prints the key with stars; taken by the letter they give the signature that it prints.
+TEST(SignTencent, MatchesTheDocumentedExampleWithItsStars) {
+  RequestParts request{.host = "cvm.tencentcloudapi.com",
+                       .headers = {{"Content-Type", "application/json; charset=utf-8"}},
+                       .body = R"({"Limit": 1, "Filters": [{"Values": ["\u672a\u547d\u540d"], )"
+                               R"("Name": "instance-name"}]})"};
+  EXPECT_EQ(signature(sign_tencent(
+                request, {.id = "AKIDEXAMPLE", .key = Secret("Gu5t9xGARNpq86cd98joQYCN3*******")},
+                "cvm", WallTime{std::chrono::seconds{1551113065}})),
+            "2230eefd229f582d8b1b891af7107b91597240707d778ab3738f756258d7652c");
+}
+
 TEST(SignTencent, SignsALoadBalancerCall) {
   RequestParts request{.host = "clb.tencentcloudapi.com",
                        .headers = {{"Content-Type", "application/json"}},

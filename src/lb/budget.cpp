@@ -14,6 +14,8 @@ constexpr double kBurstSeconds = 0.5;
 // Calls that were on their way when the first was refused say nothing new.
 constexpr Duration kCutInterval = seconds{1};
 constexpr double kGrowthPerSecond = 0.05;
+// A provider's second, and a little for calls that overtake each other on the way.
+constexpr Duration kWindow = std::chrono::milliseconds{1020};
 
 Duration seconds_of(double count) { return Duration{static_cast<Duration::rep>(count * 1e9) + 1}; }
 
@@ -39,6 +41,20 @@ void Budget::count(Instant now) {
     second_ = now;
   }
   ++calls_;
+  if (limit_ == 0) return;
+  while (!lately_.empty() && lately_.front() + kWindow <= now) lately_.pop_front();
+  lately_.push_back(now);
+}
+
+// When so many more fit the provider's second.
+Instant Budget::within_limit_at(Instant now, std::size_t calls) const {
+  if (limit_ == 0) return now;
+  const auto first = std::ranges::find_if(lately_, [&](Instant at) { return at + kWindow > now; });
+  const auto recent = static_cast<std::size_t>(lately_.end() - first);
+  if (recent + calls <= limit_) return now;
+  const std::size_t must_pass = recent + calls - limit_;
+  if (must_pass <= recent) return *(first + static_cast<std::ptrdiff_t>(must_pass - 1)) + kWindow;
+  return now + kWindow * static_cast<std::int64_t>(1 + (must_pass - recent) / limit_);
 }
 
 double Budget::recent_pace(Instant now) const {
@@ -49,6 +65,7 @@ double Budget::recent_pace(Instant now) const {
 Instant Budget::take(Instant now) {
   const MutexLock lock(mu_);
   if (now < paused_until_) return paused_until_;
+  if (const Instant at = within_limit_at(now, 1); at > now) return at;
   if (per_second_ > 0) {
     refill(now);
     if (tokens_ < 1) return now + seconds_of((1 - tokens_) / per_second_);
@@ -61,9 +78,16 @@ Instant Budget::take(Instant now) {
 Instant Budget::free_at(Instant now, std::size_t calls) const {
   const MutexLock lock(mu_);
   if (now < paused_until_) return paused_until_;
-  if (per_second_ <= 0) return now;
+  const Instant at = within_limit_at(now, calls + static_cast<std::size_t>(waiting_));
+  if (per_second_ <= 0) return at;
   const double missing = static_cast<double>(calls) + waiting_ - tokens_at(now);
-  return missing <= 0 ? now : now + seconds_of(missing / per_second_);
+  return missing <= 0 ? at : std::max(at, now + seconds_of(missing / per_second_));
+}
+
+void Budget::set_limit(std::uint32_t calls) {
+  const MutexLock lock(mu_);
+  limit_ = calls;
+  if (limit_ == 0) lately_.clear();
 }
 
 void Budget::count_waiting(int more) {
@@ -91,7 +115,8 @@ void Budget::accepted(Instant now) {
   const double passed = std::min(to_seconds(now - grown_at_), 10.0);
   per_second_ *= 1 + kGrowthPerSecond * passed;
   grown_at_ = now;
-  if (per_second_ >= kFastest) per_second_ = 0;
+  const double fastest = limit_ > 0 ? static_cast<double>(limit_) : kFastest;
+  if (per_second_ >= fastest) per_second_ = 0;
 }
 
 double Budget::per_second() const {

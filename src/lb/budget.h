@@ -1,13 +1,15 @@
 // How many calls a provider's API takes, learned from its refusals.
 //
-// There is no limit before the first refusal. A refusal halves the pace, or the pace at which calls
-// were made until then; time without one lets it grow again. Drivers pay before each call of
-// theirs, and whoever plans calls asks first whether there is room. Thread-safe.
+// There is no limit before the first refusal, unless a driver knows one. A refusal halves the pace,
+// or the pace at which calls were made until then; time without one lets it grow again. Drivers pay
+// before each call of theirs, and whoever plans calls asks first whether there is room.
+// Thread-safe.
 #pragma once
 
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,8 +32,10 @@ class Budget {
   // The provider refused. Nothing is sent before `retry_after` has passed.
   void refused(Instant now, Duration retry_after);
   void accepted(Instant now);
+  // As many as the provider says that it takes in any one second; 0: it does not say.
+  void set_limit(std::uint32_t calls);
 
-  // 0: no limit.
+  // What was learned from refusals. 0: no limit.
   double per_second() const;
 
  private:
@@ -41,6 +45,7 @@ class Budget {
   void refill(Instant now) REQUIRES(mu_);
   void count(Instant now) REQUIRES(mu_);
   double recent_pace(Instant now) const REQUIRES(mu_);
+  Instant within_limit_at(Instant now, std::size_t calls) const REQUIRES(mu_);
 
   mutable Mutex mu_;
   double per_second_ GUARDED_BY(mu_) = 0;
@@ -54,6 +59,8 @@ class Budget {
   std::uint32_t calls_ GUARDED_BY(mu_) = 0;
   std::uint32_t calls_before_ GUARDED_BY(mu_) = 0;
   int waiting_ GUARDED_BY(mu_) = 0;  // to pay
+  std::size_t limit_ GUARDED_BY(mu_) = 0;
+  std::deque<Instant> lately_ GUARDED_BY(mu_){};  // calls of the last second, where that is limited
 };
 
 // What a cloud counts together: calls of one kind, of one account, in one region.
@@ -69,12 +76,18 @@ struct Counted {
 // Owned by a driver. A budget lives as long as they do.
 class Budgets {
  public:
+  // The limit of each budget until another is set.
+  explicit Budgets(std::uint32_t limit = 0) : limit_(limit) {}
+
   Budget& of(const Counted& counted) {
     const MutexLock lock(mu_);
-    return budgets_[counted];
+    const auto [it, fresh] = budgets_.try_emplace(counted);
+    if (fresh) it->second.set_limit(limit_);
+    return it->second;
   }
 
  private:
+  const std::uint32_t limit_;
   Mutex mu_;
   std::map<Counted, Budget> budgets_ GUARDED_BY(mu_);
 };

@@ -66,6 +66,46 @@ TEST(Budget, ThePaceGrowsSlowlyAndTheLimitGoesAway) {
   EXPECT_EQ(budget.per_second(), 0);
 }
 
+// A provider that says what it takes need not be asked by trying.
+TEST(Budget, KeepsToAKnownLimitInAnySecond) {
+  Budget budget;
+  budget.set_limit(20);
+  std::vector<Instant> sent;
+  for (Instant now = kStart; now < kStart + 10s;) {
+    const Instant at = budget.take(now);
+    if (at <= now) sent.push_back(now);
+    now = std::max(at, now + 1ms);
+  }
+  EXPECT_GE(sent.size(), 190u) << "all that is allowed";
+  EXPECT_LE(sent[19], kStart + 20ms) << "as many as a second takes go at once";
+  for (std::size_t i = 20; i < sent.size(); ++i) EXPECT_GT(sent[i] - sent[i - 20], 1s) << i;
+}
+
+TEST(Budget, SaysWhenALimitHasRoom) {
+  Budget budget;
+  budget.set_limit(20);
+  EXPECT_LE(budget.free_at(kStart, 20), kStart);
+  EXPECT_GT(budget.free_at(kStart, 21), kStart);
+  for (int i = 0; i < 20; ++i) EXPECT_LE(budget.take(kStart), kStart);
+  const Instant at = budget.free_at(kStart);
+  EXPECT_GT(at, kStart + 1s);
+  EXPECT_LT(at, kStart + 1100ms);
+  EXPECT_EQ(budget.take(kStart), at);
+  EXPECT_LE(budget.take(at), at);
+}
+
+TEST(Budget, ARefusalBelowTheLimitSlowsDownForAWhile) {
+  Budget budget;
+  budget.set_limit(20);
+  for (int i = 0; i < 20; ++i) (void)budget.take(kStart);
+  budget.refused(kStart, {});  // somebody else calls with the same account
+  EXPECT_NEAR(budget.per_second(), 10, 1);
+  Instant now = kStart;
+  for (int i = 0; i < 60; ++i) budget.accepted(now += 1s);
+  EXPECT_EQ(budget.per_second(), 0) << "then the limit alone counts";
+  EXPECT_GT(budget.free_at(now, 21), now);
+}
+
 TEST(Budget, SaysWhenThereIsRoomAndTakesNothing) {
   Budget budget;
   EXPECT_LE(budget.free_at(kStart, 1000), kStart);

@@ -209,7 +209,7 @@ TEST_F(TencentEngine, RulesBecomeAsWishedWhateverGoesWrong) {
                        .attributes = {.session_seconds = session},
                        .targets = {target(n)}};
   };
-  for (const std::uint64_t seed : {1, 2, 3, 4}) {
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     const std::vector<std::string> actions{"CreateListener", "CreateRule", "ModifyRule",
@@ -245,7 +245,7 @@ TEST_F(TencentEngine, RulesBecomeAsWishedWhateverGoesWrong) {
 }
 
 TEST_F(TencentEngine, ComesToTheWishedStateWhateverGoesWrong) {
-  for (const std::uint64_t seed : {1, 2, 3, 4, 5, 6, 7, 8}) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     Random random(seed);
     const std::vector<std::string> actions{"CreateListener",         "BatchRegisterTargets",

@@ -15,9 +15,12 @@ constexpr Duration kFirstPause = milliseconds{100};  // while another write is u
 // Of a task, where the context has no deadline.
 constexpr Duration kLongestTask = std::chrono::minutes{5};
 constexpr std::string_view kTaskAction = "DescribeTaskStatus";
+// What is known of tasks of other kinds is better than nothing.
+constexpr std::string_view kAnyAction = "";
 
 // What the transport could not bring to its end.
-Error unanswered(Error error, Effect effect) {
+Error unanswered(Error error, Effect effect, std::string_view action) {
+  error.object = action;
   if (effect == Effect::write && error.code != Code::stopped && error.code != Code::invalid)
     error.code = Code::timeout;
   return error;
@@ -27,6 +30,25 @@ Error unanswered(Error error, Effect effect) {
 // nothing of them when they were none.
 bool may_be_no_task(std::string_view action) {
   return action == "BatchRegisterTargets" || action == "BatchDeregisterTargets";
+}
+
+// Of a question for a task: asking again would not help.
+bool is_final(const Error& error) {
+  return error.code == Code::forbidden || error.code == Code::invalid ||
+         error.code == Code::not_found;
+}
+
+Result<> unknown_task(std::string_view action, const Error& error, const std::string& request_id) {
+  if (error.code == Code::forbidden) return fail(error);
+  if (may_be_no_task(action)) return {};
+  return fail(failure_of(error.message, request_id));
+}
+
+Failure unfinished(const Context& bounded, std::string_view action, const std::string& request_id) {
+  Error error = bounded.end_error();
+  error.message = fmt::format("the task of {} did not end in time", action);
+  error.request_id = request_id;
+  return fail(std::move(error));
 }
 
 }  // namespace
@@ -46,7 +68,10 @@ struct Api::Reply {
 };
 
 Api::Api(net::Transport& transport, CredentialSource& credentials, Options options)
-    : transport_(transport), credentials_(credentials), options_(std::move(options)) {}
+    : transport_(transport),
+      credentials_(credentials),
+      options_(std::move(options)),
+      budgets_(options_.calls_per_second) {}
 
 Result<Answer> Api::read(const Context& context, const Caller& caller, std::string_view action,
                          const wire::Object& body) {
@@ -79,75 +104,89 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
 }
 
 Api::Reply Api::send(const Context& context, const Exchange& exchange) {
+  const Result<crypto::CloudCredentials> signer = signer_of(context, exchange.caller.credential);
+  if (!signer) return {.result = fail(signer.error())};
   lb::Budget& pays = budget(exchange.caller, exchange.action);
   if (Result<> paid = lb::pay(context, pays); !paid) return {.result = pass(paid)};
-  Result<net::Response> response = post(context, exchange);
-  if (!response) return {.result = pass(response)};
+  Result<net::Response> response = transport_.call(
+      context, signed_request(options_, *signer, exchange.caller.region, exchange.action,
+                              wire::to_json(exchange.body), clock_.at(context.tasks.wall_time())));
+  if (!response)
+    return {.result =
+                fail(unanswered(std::move(response.error()), exchange.effect, exchange.action))};
   Reply reply{.result = Answer{}, .date = std::string(response->headers.get("Date"))};
   auto opened = open_envelope(*response);
   if (opened) {
     reply.result = Answer{std::move(opened->response), std::move(opened->request_id)};
   } else {
     reply.code = opened.error().code;
+    if (const std::uint32_t limit = told_limit(opened.error().message)) pays.set_limit(limit);
     reply.result = fail(error_from(opened.error(), exchange.effect, exchange.action));
   }
   lb::tell(pays, context.tasks.now(), reply.result);
   return reply;
 }
 
-Result<net::Response> Api::post(const Context& context, const Exchange& exchange) {
-  const Result<crypto::CloudCredentials> credentials =
-      credentials_.credentials(context, exchange.caller.credential);
-  if (!credentials) return fail(credentials.error());
-  if (Result<> good = check_credentials(*credentials); !good) return pass(good);
-  remember_account(exchange.caller.credential, credentials->id);
-  Result<net::Response> response = transport_.call(
-      context, signed_request(options_, *credentials, exchange.caller.region, exchange.action,
-                              wire::to_json(exchange.body), clock_.at(context.tasks.wall_time())));
-  if (!response) {
-    return fail(unanswered(std::move(response.error()), exchange.effect)
-                    .about(std::string(exchange.action)));
-  }
-  return response;
+Result<crypto::CloudCredentials> Api::signer_of(const Context& context,
+                                                const model::CredentialId& credential) {
+  if (context.expired()) return fail(context.end_error());
+  Result<crypto::CloudCredentials> out = credentials_.credentials(context, credential);
+  if (!out) return out;
+  if (Result<> good = check_credentials(*out); !good) return pass(good);
+  const MutexLock lock(mu_);
+  std::string& known = accounts_[credential];
+  if (known != out->id) known = out->id;
+  return out;
 }
 
 Result<> Api::await_task(const Context& context, const Caller& caller, std::string_view action,
                          const std::string& request_id) {
   const Context bounded = context.within(kLongestTask);
   const Instant start = context.tasks.now();
-  const auto too_late = [&]() -> Result<> {
-    Error error = bounded.end_error();
-    error.message = fmt::format("the task of {} did not end in time", action);
-    error.request_id = request_id;
-    return fail(std::move(error));
-  };
   Duration under_way_at{};
-  Duration at = [&] {
-    const MutexLock lock(mu_);
-    return paces_[std::string(action)].first();
-  }();
-  for (;; at = std::max(Pace::next(at), context.tasks.now() - start)) {
+  Duration at = pace(action).first();
+  for (int question = 1;; ++question) {
     const Instant when = std::min(start + at, bounded.deadline);
     (void)sleep_for(context.tasks, std::max(when - context.tasks.now(), Duration{}), context.stop);
-    if (bounded.expired()) return too_late();
+    if (bounded.expired()) return unfinished(bounded, action, request_id);
+    const Duration asked_at = context.tasks.now() - start;
+    // Who waits for the budget learns nothing of the task.
+    const bool is_on_time =
+        free_at(caller, kTaskAction, 1, context.tasks.now()) <= context.tasks.now();
     const Result<Answer> answer = read(bounded, caller, kTaskAction, {{"TaskId", request_id}});
-    if (!answer) {
-      if (answer.error().code == Code::forbidden) return fail(answer.error());
-      const bool is_unknown =
-          answer.error().code == Code::invalid || answer.error().code == Code::not_found;
-      if (is_unknown && may_be_no_task(action)) return {};
-      if (is_unknown) return fail(failure_of(answer.error().message, request_id));
-      continue;
-    }
-    const TaskStatus status = decode_task(answer->response);
+    if (!answer && is_final(answer.error()))
+      return unknown_task(action, answer.error(), request_id);
+    const TaskStatus status = answer ? decode_task(answer->response) : TaskStatus{};
     if (status.state == TaskState::under_way) {
-      under_way_at = at;
+      if (answer) under_way_at = asked_at;
+      at = std::max(asked_at + pace(action).gap(question), context.tasks.now() - start);
       continue;
     }
-    const MutexLock lock(mu_);
-    paces_[std::string(action)].learn(under_way_at, at);
+    learn(action, under_way_at, is_on_time ? std::optional(asked_at) : std::nullopt,
+          context.tasks.now());
     if (status.state == TaskState::done) return {};
     return fail(failure_of(status.message, request_id).about(std::string(action)));
+  }
+}
+
+Pace Api::pace(std::string_view action) const {
+  const MutexLock lock(mu_);
+  for (const std::string_view name : {action, kAnyAction})
+    if (const auto it = paces_.find(name); it != paces_.end()) return it->second;
+  return {};
+}
+
+void Api::learn(std::string_view action, Duration under_way_at, std::optional<Duration> over_at,
+                Instant now) {
+  const MutexLock lock(mu_);
+  for (Pace* const pace : {&paces_[std::string(action)], &paces_[std::string(kAnyAction)]}) {
+    if (!over_at) {
+      pace->was_longer_than(under_way_at);
+    } else if (under_way_at == Duration{}) {
+      pace->was_over_at_first(now);
+    } else {
+      pace->was_over_between(under_way_at, *over_at);
+    }
   }
 }
 
@@ -167,12 +206,6 @@ lb::Budget& Api::budget(const Caller& caller, std::string_view action) const {
                       .account = std::move(account),
                       .region = caller.region,
                       .action = std::string(action)});
-}
-
-void Api::remember_account(const model::CredentialId& credential, const std::string& secret_id) {
-  const MutexLock lock(mu_);
-  std::string& known = accounts_[credential];
-  if (known != secret_id) known = secret_id;
 }
 
 }  // namespace berth::cloud::tencent

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -56,11 +57,15 @@ class Api {
   struct Reply;
   Result<Answer> call(const Context& context, const Exchange& exchange);
   Reply send(const Context& context, const Exchange& exchange);
-  Result<net::Response> post(const Context& context, const Exchange& exchange);
+  Result<crypto::CloudCredentials> signer_of(const Context& context,
+                                             const model::CredentialId& credential);
   Result<> await_task(const Context& context, const Caller& caller, std::string_view action,
                       const std::string& request_id);
+  Pace pace(std::string_view action) const;
+  // Without a time: when it was over was not seen.
+  void learn(std::string_view action, Duration under_way_at, std::optional<Duration> over_at,
+             Instant now);
   lb::Budget& budget(const Caller& caller, std::string_view action) const;
-  void remember_account(const model::CredentialId& credential, const std::string& secret_id);
 
   net::Transport& transport_;
   CredentialSource& credentials_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 
 namespace berth::cloud::tencent {
@@ -163,6 +164,16 @@ bool is_balancer_gone(const Error& error) {
   return error.code == Code::not_found && std::ranges::any_of(kTexts, [&](std::string_view text) {
            return error.message.find(text) != std::string::npos;
          });
+}
+
+std::uint32_t told_limit(std::string_view message) {
+  constexpr std::string_view kBefore = "frequency limit `";
+  const std::size_t at = message.find(kBefore);
+  if (at == std::string_view::npos) return 0;
+  const std::string_view number = message.substr(at + kBefore.size());
+  std::uint32_t out = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), out);
+  return error == std::errc{} && end != number.data() + number.size() && *end == '`' ? out : 0;
 }
 
 bool is_busy(std::string_view code) {

@@ -34,6 +34,9 @@ bool may_concern_some(const Error& error);
 // It is the load balancer that is not there.
 bool is_balancer_gone(const Error& error);
 
+// How many calls a second the cloud says that it takes, when it refuses one more; 0: it does not.
+std::uint32_t told_limit(std::string_view message);
+
 // Another write is under way on the load balancer.
 bool is_busy(std::string_view code);
 // The signature's time is too far from the cloud's.

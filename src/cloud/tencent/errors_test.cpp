@@ -82,6 +82,15 @@ TEST(TencentErrors, AFailureWithoutACodeIsKnownByItsWords) {
   EXPECT_FALSE(failure_of("", "r").message.empty());
 }
 
+TEST(TencentErrors, TheLimitOfCallsIsTold) {
+  EXPECT_EQ(told_limit("Your current request times equals to `101` in a second, which exceeds the "
+                       "frequency limit `100` for a second. Please reduce the frequency of calls."),
+            100u);
+  EXPECT_EQ(told_limit("slow down"), 0u);
+  EXPECT_EQ(told_limit("frequency limit `many`"), 0u);
+  EXPECT_EQ(told_limit("frequency limit `7"), 0u);
+}
+
 TEST(TencentErrors, SayWhetherOthersOfTheBatchCouldSucceed) {
   const auto of = [](std::string code, std::string message) {
     return may_concern_some(

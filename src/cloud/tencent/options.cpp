@@ -1,5 +1,6 @@
 #include "cloud/tencent/options.h"
 
+#include <charconv>
 #include <initializer_list>
 
 #include "net/url.h"
@@ -16,7 +17,21 @@ std::string first_of(const GetEnv& get, std::initializer_list<std::string_view> 
   return {};
 }
 
+Result<> set_rate(Options& options, const std::string& text) {
+  if (text.empty()) return {};
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), options.calls_per_second);
+  if (error == std::errc{} && end == text.data() + text.size()) return {};
+  return fail(Code::invalid, "'{}' is not a number of calls a second", text);
+}
+
 }  // namespace
+
+void trust(Options& options, std::string ca_pem) {
+  net::TlsSettings settings;
+  settings.ca_pem = std::move(ca_pem);
+  options.tls = std::make_shared<const net::TlsSettings>(std::move(settings));
+}
 
 Result<> set_endpoint(Options& options, std::string_view text) {
   const bool has_scheme = text.find("://") != std::string_view::npos;
@@ -33,6 +48,8 @@ Result<> set_endpoint(Options& options, std::string_view text) {
 
 Result<Settings> settings_from(const GetEnv& get) {
   Settings out;
+  if (Result<> set = set_rate(out.options, first_of(get, {"TENCENTCLOUD_RATELIMIT_QPS"})); !set)
+    return fail(std::move(set.error()).about("TENCENTCLOUD_RATELIMIT_QPS"));
   const std::string endpoint = first_of(get, {"TENCENTCLOUD_CLB_DOMAIN"});
   if (!endpoint.empty()) {
     if (Result<> set = set_endpoint(out.options, endpoint); !set)

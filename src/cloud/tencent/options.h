@@ -1,12 +1,15 @@
 // Where the cloud's API is and how it is reached, and the same out of an environment. Pure.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "crypto/signers.h"
+#include "net/http.h"
 
 namespace berth::cloud::tencent {
 
@@ -15,7 +18,13 @@ struct Options {
   std::string endpoint = "clb.tencentcloudapi.com";  // with a port, if it has one of its own
   std::string region{};                              // of searches that name none
   std::string proxy{};                               // "http://host:port"; empty: none
+  std::shared_ptr<const net::TlsSettings> tls{};     // none: the system's authorities are trusted
+  // Of each action, for one account in one region; as documented. 0: found out by refusals.
+  std::uint32_t calls_per_second = 20;
 };
+
+// Trusts these authorities instead of the system's.
+void trust(Options& options, std::string ca_pem);
 
 // "clb.internal.tencentcloudapi.com", "http://127.0.0.1:8080": what people write as the endpoint.
 Result<> set_endpoint(Options& options, std::string_view text);

@@ -56,6 +56,14 @@ TEST(TencentSettings, AnEndpointMayNameItsSchemeAndPort) {
   EXPECT_EQ(settings.error().object, "TENCENTCLOUD_CLB_DOMAIN");
 }
 
+TEST(TencentSettings, TheRateIsThatOfTheDocumentationOrOnesOwn) {
+  EXPECT_EQ(from({})->options.calls_per_second, 20u);
+  EXPECT_EQ(from({{"TENCENTCLOUD_RATELIMIT_QPS", "100"}})->options.calls_per_second, 100u);
+  const auto wrong = from({{"TENCENTCLOUD_RATELIMIT_QPS", "fast"}});
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().object, "TENCENTCLOUD_RATELIMIT_QPS");
+}
+
 TEST(TencentCredentials, ThatNoHeaderCanCarryAreNotSent) {
   EXPECT_TRUE(check_credentials({.id = "AKID", .key = Secret("key")}));
   for (const crypto::CloudCredentials& wrong :

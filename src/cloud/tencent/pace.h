@@ -11,13 +11,20 @@ class Pace {
  public:
   // After the answer to the write.
   Duration first() const { return expected_; }
-  // It was not over then: how long after the write to ask again.
-  static Duration next(Duration asked_at);
-  // It was over at `over_at`, and not yet at `under_way_at`, if it was asked before.
-  void learn(Duration under_way_at, Duration over_at);
+  // How long after the question of this number, counted from 1, that found it under way.
+  Duration gap(int question) const;
+  // It was over at the first question, which came when it should. Of many tasks that end together
+  // one counts.
+  void was_over_at_first(Instant now);
+  // It was under way at one question and over at the next.
+  void was_over_between(Duration under_way_at, Duration over_at);
+  // It was under way then; when it was over was not seen.
+  void was_longer_than(Duration under_way_at);
 
  private:
   Duration expected_ = std::chrono::milliseconds{200};
+  bool is_known_ = false;
+  Instant shortened_at_ = Instant::min();
 };
 
 }  // namespace berth::cloud::tencent

@@ -33,6 +33,7 @@ net::Request signed_request(const Options& options, const crypto::CloudCredentia
   net::Request out{.method = "POST",
                    .url = fmt::format("{}://{}/", options.scheme, options.endpoint),
                    .body = std::move(body),
+                   .tls = options.tls,
                    .proxy = options.proxy};
   // As they were signed, byte by byte: what a library would add is not.
   out.headers.set("Host", options.endpoint);

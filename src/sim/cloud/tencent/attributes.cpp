@@ -22,8 +22,8 @@ std::string_view default_check_type(std::string_view protocol) {
 bool can_check(std::string_view protocol, std::string_view type) {
   if (protocol == "UDP") return is_among(type, {"PING", "CUSTOM"});
   if (protocol == "TCP") return is_among(type, {"TCP", "HTTP", "CUSTOM"});
-  if (protocol == "HTTP") return is_among(type, {"HTTP", "GRPC", "TCP"});
-  if (protocol == "HTTPS") return is_among(type, {"HTTP", "HTTPS", "GRPC", "TCP"});
+  if (protocol == "HTTP") return is_among(type, {"HTTP", "GRPC"});
+  if (protocol == "HTTPS") return is_among(type, {"HTTP", "HTTPS", "GRPC"});
   return is_among(type, {"TCP", "HTTP"});
 }
 

@@ -1,5 +1,6 @@
 #include "sim/cloud/tencent/cloud.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 
 #include "net/url.h"
@@ -63,6 +64,11 @@ Outcome<const Action*> find_action(const std::map<std::string, Service>& service
   return refuse("InvalidAction", "The action `{}` of `{}` does not exist.", action, service);
 }
 
+bool is_served(const std::map<std::string, Service>& services, const std::string& action) {
+  return std::ranges::any_of(services,
+                             [&](const auto& one) { return one.second.actions.contains(action); });
+}
+
 Outcome<> check_policy(const Settings& settings, const AccessKey& key, const std::string& operation,
                        const std::string& region, const std::string& lb) {
   if (!settings.check_policies || allows(key.policy, operation)) return {};
@@ -105,11 +111,14 @@ net::Reply Cloud::answer(const net::Request& request, WallTime now) {
   const std::string name(request.headers.get("X-TC-Action"));
   auto served = admitted ? serve(request, *admitted, id, now)
                          : Outcome<Object>(std::unexpected(admitted.error()));
-  CallCount& count = calls_[name];
+  // Names that nobody serves share one count: anybody may send them.
+  CallCount& count = calls_[is_served(services_, name) ? name : "(other)"];
   if (served) {
     ++count.answered;
-    const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
-    if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
+    if (faults_.waiting() > 0) {
+      const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
+      if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
+    }
     return json_reply(std::move(*served), id, now);
   }
   ++count.refused;

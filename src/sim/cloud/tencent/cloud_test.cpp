@@ -150,6 +150,14 @@ TEST(RateLimit, IsTwentyInASecondForEachAction) {
             (CallCount{.answered = 21, .refused = 2, .throttled = 2}));
 }
 
+TEST(Cloud, CountsNamesThatNobodyServesAsOne) {
+  TestClient client;
+  client.id = "AKIDNOBODY";
+  for (const char* name : {"A", "B", "C"}) client.call(name);
+  EXPECT_EQ(client.cloud.calls().size(), 1u);
+  EXPECT_EQ(client.cloud.calls().at("(other)").refused, 3u);
+}
+
 TEST(Policies, GiveNoMoreThanTheyName) {
   TestClient client;
   client.cloud.add_key({.secret_id = client.id,

@@ -31,7 +31,8 @@ Result<net::Response> CloudTransport::call(const Context& context, const net::Re
   Result<net::Request> received = as_received(request);
   if (!received) return pass(received);
   if (Result<> in_time = wait(context, options_.round_trip / 2); !in_time) return pass(in_time);
-  net::Reply reply = cloud_.handle(*received, context.tasks.wall_time());
+  Tasks& clock = options_.clock == nullptr ? context.tasks : *options_.clock;
+  net::Reply reply = cloud_.handle(*received, clock.wall_time());
   if (is_lost(reply)) {
     if (Result<> in_time = wait(context, options_.lost_after); !in_time) return pass(in_time);
     return fail(Code::timeout, "the connection ended without an answer");

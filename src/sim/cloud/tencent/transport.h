@@ -9,6 +9,8 @@ namespace berth::sim::tencent {
 
 struct TransportOptions {
   Duration round_trip{};  // half of it before the cloud hears the call, half of it after
+  // Whose wall clock is the cloud's; null: each caller's own. Callers whose clocks differ need one.
+  Tasks* clock = nullptr;
   // How long a caller waits for an answer that is lost, if its deadline lets it.
   Duration lost_after = std::chrono::seconds{5};
 };
