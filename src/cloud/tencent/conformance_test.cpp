@@ -1,7 +1,7 @@
 // The driver on the simulated cloud: everything that every driver must do, over signed calls.
 #include <gtest/gtest.h>
 
-#include "cloud/tencent/simulated_clb.h"
+#include "cloud/tencent/test_simulated_clb.h"
 #include "lb/conformance/conformance.h"
 
 namespace berth::cloud::tencent {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cloud/tencent/requests.h"
-#include "cloud/tencent/scripted_cloud.h"
+#include "cloud/tencent/test_scripted_cloud.h"
 
 namespace berth::cloud::tencent {
 namespace {

@@ -1,7 +1,7 @@
 // The driver on the simulated cloud when things go wrong, and what it costs when they do not.
 #include <gtest/gtest.h>
 
-#include "cloud/tencent/simulated_clb.h"
+#include "cloud/tencent/test_simulated_clb.h"
 
 namespace berth::cloud::tencent {
 namespace {

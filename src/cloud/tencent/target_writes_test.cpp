@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cloud/tencent/scripted_cloud.h"
+#include "cloud/tencent/test_scripted_cloud.h"
 
 namespace berth::cloud::tencent {
 namespace {
