@@ -14,6 +14,7 @@
 #include "modules.h"
 #include "net/curl_transport.h"
 #include "providers/edge.h"
+#include "providers/tencent.h"
 
 namespace berth::cmd {
 namespace {
@@ -29,6 +30,9 @@ struct Flags {
   bool edge_on_loopback = false;
   std::size_t edge_per_listener = 0;
   std::size_t edge_per_client = 0;
+  std::string cloud = "edge";
+  std::string tencent_endpoint;
+  std::string tencent_proxy;
   app::Config config;
 };
 
@@ -52,6 +56,40 @@ Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags, bo
     }
   }
   return edge::fixed_plan(std::move(addresses));
+}
+
+// Keys come from the environment alone: whoever lists processes reads their flags.
+Result<cloud::tencent::Settings> tencent_settings(const Flags& flags) {
+  Result<cloud::tencent::Settings> out = cloud::tencent::settings_from(
+      [](std::string_view name) { return environment(std::string(name).c_str()); });
+  if (!out) return out;
+  if (!flags.tencent_endpoint.empty()) {
+    Result<> set = cloud::tencent::set_endpoint(out->options, flags.tencent_endpoint);
+    if (!set) return fail(std::move(set.error()).about("--tencent-endpoint"));
+  }
+  if (!flags.tencent_proxy.empty()) out->options.proxy = flags.tencent_proxy;
+  if (!flags.config.load_balancers.region.empty())
+    out->options.region = flags.config.load_balancers.region;
+  return out;
+}
+
+bool is_on_tencent(const Flags& flags, const cloud::tencent::Settings& settings) {
+  return settings.has_credentials() || !flags.tencent_endpoint.empty() || flags.cloud != "edge";
+}
+
+void add_clouds(CLI::App& command, Flags& flags) {
+  command
+      .add_option("--cloud", flags.cloud,
+                  "Whose load balancers are those that are written without a provider (lb-1, "
+                  "ap-nanjing:lb-1): edge, or tencent; edge by default.")
+      ->check(CLI::IsMember({"edge", "tencent", "tencentcloud"}));
+  command.add_option("--tencent-endpoint", flags.tencent_endpoint,
+                     "Where Tencent's CLB API is, as HOST or http://HOST:PORT; "
+                     "clb.tencentcloudapi.com by default, or TENCENTCLOUD_CLB_DOMAIN. Keys come "
+                     "from TENCENTCLOUD_ACCESS_KEY_ID and TENCENTCLOUD_ACESS_KEY, or "
+                     "TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY.");
+  command.add_option("--tencent-proxy", flags.tencent_proxy,
+                     "A proxy on the way there, as http://HOST:PORT.");
 }
 
 CLI::Option* add_seconds(CLI::App& command, const std::string& name, Duration& value,
@@ -88,6 +126,27 @@ void add_times(CLI::App& command, Flags& flags) {
   add_seconds(command, "--claim-lifetime-seconds", config.claim_lifetime, "For tests.")->group("");
 }
 
+Result<std::vector<app::DriverPart>> start_drivers(Tasks& tasks, net::Transport& to_clouds,
+                                                   Flags& flags) {
+  Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
+  if (!addresses) return pass(addresses);
+  Result<app::DriverPart> edge =
+      providers::start_edge({.addresses = std::move(*addresses),
+                             .connections_per_listener = flags.edge_per_listener,
+                             .connections_per_client = flags.edge_per_client,
+                             .loopback_targets = flags.edge_on_loopback});
+  if (!edge) return pass(edge);
+  std::vector<app::DriverPart> out{std::move(*edge)};
+  Result<cloud::tencent::Settings> tencent = tencent_settings(flags);
+  if (!tencent) return pass(tencent);
+  if (!is_on_tencent(flags, *tencent)) return out;
+  model::LoadBalancerDefaults& defaults = flags.config.load_balancers;
+  if (defaults.provider == model::Provider::tencent) defaults.region = tencent->options.region;
+  log_info("load balancers of Tencent are served", {{"endpoint", tencent->options.endpoint}});
+  out.push_back(providers::start_tencent(tasks, to_clouds, std::move(*tencent)));
+  return out;
+}
+
 Result<> run_controller(Flags flags) {
   if (flags.log_level == "debug") set_log_level(LogLevel::debug);
   if (!flags.host_ports.empty()) {
@@ -100,6 +159,7 @@ Result<> run_controller(Flags flags) {
     if (!pem) return fail(std::move(pem.error()).about("--webhook-client-ca"));
     flags.config.webhook_client_ca = std::move(*pem);
   }
+  if (flags.cloud != "edge") flags.config.load_balancers.provider = model::Provider::tencent;
   if (const auto on = module::without(app::all_declarations(), flags.config.without); !on)
     return fail(Error(on.error()).about("--without"));
   if (Result<> good = controllers::listener::check_cluster_id(flags.config.cluster_id); !good)
@@ -109,15 +169,11 @@ Result<> run_controller(Flags flags) {
   const Context context = foreground.context();
   Result<std::shared_ptr<const kube::ClusterConfig>> cluster = load_cluster(flags.cluster);
   if (!cluster) return pass(cluster);
-  Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
-  if (!addresses) return pass(addresses);
-  Result<app::DriverPart> edge =
-      providers::start_edge({.addresses = std::move(*addresses),
-                             .connections_per_listener = flags.edge_per_listener,
-                             .connections_per_client = flags.edge_per_client,
-                             .loopback_targets = flags.edge_on_loopback});
-  if (!edge) return pass(edge);
-  app::DriverSet drivers({std::move(*edge)});
+  // Calls to clouds and to the API server do not wait for each other.
+  net::CurlTransport to_clouds;
+  Result<std::vector<app::DriverPart>> parts = start_drivers(context.tasks, to_clouds, flags);
+  if (!parts) return pass(parts);
+  app::DriverSet drivers(std::move(*parts));
 
   net::CurlTransport transport;
   flags.config.identity = process_identity();
@@ -198,9 +254,11 @@ void add_controller(CLI::App& root, Run& run) {
                       "balancer need different ones. By default berth: then listeners at a "
                       "provider that nobody wishes any more stay until their port is needed.");
   command->add_option("--region", flags->config.load_balancers.region,
-                      "Region of load balancers that are written without one (lb-1).");
+                      "Region of load balancers that are written without one (lb-1); "
+                      "TENCENTCLOUD_REGION by default.");
   command->add_flag("--leader-elect,!--no-leader-elect", flags->config.elect_leader,
                     "Elect a leader among replicas.");
+  add_clouds(*command, *flags);
   add_times(*command, *flags);
   command->add_option("--log-level", flags->log_level, "info or debug.")
       ->check(CLI::IsMember({"info", "debug"}));

@@ -28,7 +28,7 @@ using Rooms = std::map<std::string, Room>;  // by Pod
 
 // Generous: it ends a demo that hangs, and must not end one on a busy machine.
 constexpr Duration kStepTimeout = std::chrono::seconds{120};
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 constexpr int kEchoTimeoutMs = 20'000;
 constexpr int kFewRooms = 2;  // as the example has it
 constexpr int kManyRooms = 5;
@@ -176,7 +176,7 @@ class Demo {
       if (!now) return pass(now);
       if (*now) return {};
       if (Result<> sound = play_.standing(); !sound) return sound;
-      if (!sleep_for(context.tasks, kLookAgain, context.stop) || context.expired())
+      if (!sleep_for(context.tasks, kPollInterval, context.stop) || context.expired())
         return fail(context.end_error());
     }
   }

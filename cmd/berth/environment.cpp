@@ -86,11 +86,11 @@ class StopOnSignal {
 
  private:
   void watch(std::stop_source& stop, const std::stop_token& end) const {
-    constexpr int kLookAgainMs = 200;
+    constexpr int kPollIntervalMs = 200;
     int heard = 0;
     while (!end.stop_requested()) {
       pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
-      if (::poll(&wanted, 1, kLookAgainMs) <= 0) continue;
+      if (::poll(&wanted, 1, kPollIntervalMs) <= 0) continue;
       signalfd_siginfo info{};
       if (::read(fd_.get(), &info, sizeof info) != sizeof info) continue;
       if (++heard > 1) ::_exit(130);

@@ -169,7 +169,7 @@ class Lines {
 
 template <class Display>
 Result<> watch(playground::Playground& play, const Context& context, Display display) {
-  constexpr Duration kLookAgain = std::chrono::milliseconds{250};
+  constexpr Duration kPollInterval = std::chrono::milliseconds{250};
   // A look that fails after a pause of the process is no reason to end.
   constexpr int kMaxFailedLooks = 20;
   int failed_looks = 0;
@@ -181,7 +181,7 @@ Result<> watch(playground::Playground& play, const Context& context, Display dis
     if (!overview) continue;
     failed_looks = 0;
     display.show(*overview);
-  } while (sleep_for(context.tasks, kLookAgain, context.stop));
+  } while (sleep_for(context.tasks, kPollInterval, context.stop));
   return {};
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "app/modules.h"
 #include "cluster.h"
 #include "report/explain.h"
 #include "report/status.h"
@@ -33,8 +34,8 @@ void print(const Report& report, Output output) {
 
 Result<> run_status(const Flags& flags) {
   return with_cluster(flags.cluster, [&](const Context& context, kube::Client& client) -> Result<> {
-    Result<report::ClusterView> view =
-        report::read_cluster(context.within(kTimeout), client, flags.controller_ns);
+    Result<report::ClusterView> view = report::read_cluster(
+        context.within(kTimeout), client, app::all_report_parts(), flags.controller_ns);
     if (!view) return pass(view);
     const report::Status status = report::make_status(*view);
     print(status, flags.output);
@@ -49,8 +50,8 @@ Result<> run_explain(const Flags& flags) {
   if (!target) return pass(target);
   return with_cluster(flags.cluster, [&](const Context& context, kube::Client& client) -> Result<> {
     Result<report::ExplainView> view =
-        report::read_for_explain(context.within(kTimeout), client, flags.controller_ns,
-                                 target->first, {flags.ns, target->second});
+        report::read_for_explain(context.within(kTimeout), client, app::all_report_parts(),
+                                 flags.controller_ns, target->first, {flags.ns, target->second});
     if (!view) return pass(view);
     const report::Explanation explanation = report::explain(*view);
     print(explanation, flags.output);

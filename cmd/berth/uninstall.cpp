@@ -47,7 +47,7 @@ void print_survey(const Survey& survey, Output output) {
 }
 
 Result<> preview(Uninstaller& uninstaller, const Context& context, const Flags& flags) {
-  const Result<Survey> survey = uninstaller.look(context);
+  const Result<Survey> survey = uninstaller.survey(context);
   if (!survey) return fail(survey.error());
   print_survey(*survey, flags.output);
   if (flags.dry_run || survey->empty()) return {};

@@ -14,7 +14,7 @@ using kube::AdmissionRequest;
 using model::Port;
 using wire::Value;
 
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 
 // A Pod that has ended holds nothing; one that is being deleted does until it is gone.
 std::vector<Port> held_ports(const kube::Pod* pod) {
@@ -88,7 +88,7 @@ Result<> HostPorts::wait_for_cache(const Context& context) const {
       return fail(error_of(Code::unavailable, "host ports in use are not known yet")
                       .with_hint("Berth has just started: try again in a moment"));
     }
-    (void)sleep_for(context.tasks, kLookAgain, context.stop);
+    (void)sleep_for(context.tasks, kPollInterval, context.stop);
   }
   return {};
 }

@@ -24,7 +24,7 @@ constexpr Duration kUnknownPoolWait = std::chrono::seconds{2};
 constexpr Duration kFillingPoolWait = std::chrono::seconds{6};
 // How long a pool may take to have its first ports.
 constexpr Duration kYoungPool = std::chrono::minutes{1};
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 // Of a name that is none.
 constexpr std::size_t kShownName = 80;
 
@@ -210,7 +210,7 @@ bool PodPorts::wait_for_room(const Context& context, const PortWishes& wishes, I
   bool waited = false;
   if (++waiting_ <= kMaxWaitingPods) {
     while (!context.expired() && is_worth_it()) {
-      (void)sleep_for(context.tasks, kLookAgain, context.stop);
+      (void)sleep_for(context.tasks, kPollInterval, context.stop);
       waited = true;
     }
   }
@@ -220,7 +220,7 @@ bool PodPorts::wait_for_room(const Context& context, const PortWishes& wishes, I
 
 bool PodPorts::has_room(const PortWishes& wishes) const {
   return std::ranges::all_of(wishes.ports, [&](const claims::SlotRequest& wish) {
-    const auto slot = claimer_.look(wish);
+    const auto slot = claimer_.propose(wish);
     const auto pool = pools_.get(wish.pool);
     const api::PortPoolItemStatus* const item = slot && pool ? item_of(*pool, slot->item) : nullptr;
     return item && api::has_addresses(*item);
@@ -236,7 +236,7 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
   std::vector<claims::TakenSlot> taken;
   if (!claim.pod_name.empty()) {
     Result<std::vector<claims::TakenSlot>> back =
-        claimer_.take_back(context, claim.pod_name, wanted, claim);
+        claimer_.reclaim(context, claim.pod_name, wanted, claim);
     if (!back) return pass(back);
     taken = std::move(*back);
   }

@@ -11,7 +11,7 @@ namespace {
 using claims::SlotRequest;
 
 constexpr Duration kSeenWait = std::chrono::seconds{2};
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 // Handlers of the webhook are few: a namespace that floods one pool must not have them all.
 constexpr int kMaxWaiting = 16;
 
@@ -125,7 +125,7 @@ Result<> PoolRules::wait_until_seen(const Context& context, const api::PortPool&
   bool over = true;
   if (++waiting_ <= kMaxWaiting) {
     while (over && !context.expired() && context.tasks.now() - begin < kSeenWait) {
-      (void)sleep_for(context.tasks, kLookAgain, context.stop);
+      (void)sleep_for(context.tasks, kPollInterval, context.stop);
       over = is_over();
     }
   }

@@ -10,6 +10,7 @@ using PortPools = kube::Typed<PortPool>;
 using Listeners = kube::Typed<Listener>;
 using PortBindings = kube::Typed<PortBinding>;
 using LoadBalancers = kube::Typed<LoadBalancer>;
+using PortBlocks = kube::Typed<PortBlock>;
 
 inline PortPools port_pools(kube::Client& client, kube::Store<PortPool>& store) {
   return {client, store, port_pool_kind().type, decode_port_pool};
@@ -22,6 +23,9 @@ inline PortBindings port_bindings(kube::Client& client, kube::Store<PortBinding>
 }
 inline LoadBalancers load_balancers(kube::Client& client, kube::Store<LoadBalancer>& store) {
   return {client, store, load_balancer_kind().type, decode_load_balancer};
+}
+inline PortBlocks port_blocks(kube::Client& client, kube::Store<PortBlock>& store) {
+  return {client, store, port_block_kind().type, decode_port_block};
 }
 
 }  // namespace berth::api

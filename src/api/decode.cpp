@@ -15,6 +15,9 @@ kube::Projection<PortBinding> port_binding_projection() {
 kube::Projection<LoadBalancer> load_balancer_projection() {
   return projection_of<LoadBalancer>(load_balancer_kind());
 }
+kube::Projection<PortBlock> port_block_projection() {
+  return projection_of<PortBlock>(port_block_kind());
+}
 
 Result<PortPool> decode_port_pool(const wire::Value& object) {
   return decode_value<PortPool>(object, port_pool_kind());
@@ -43,6 +46,10 @@ Result<PortBinding> decode_port_binding(const wire::Value& object) {
 
 Result<LoadBalancer> decode_load_balancer(const wire::Value& object) {
   return decode_value<LoadBalancer>(object, load_balancer_kind());
+}
+
+Result<PortBlock> decode_port_block(const wire::Value& object) {
+  return decode_value<PortBlock>(object, port_block_kind());
 }
 
 }  // namespace berth::api

@@ -1,4 +1,5 @@
-// How an object of a kind is read, for any kind with a table: `meta`, `spec` and `status`.
+// How an object of a kind is read, for any kind with a table: `meta`, `spec` and, if it has one,
+// `status`.
 #pragma once
 
 #include "api/kind.h"
@@ -16,7 +17,8 @@ Result<T> decode_text(wire::JsonReader& reader, std::string_view text, const Kin
   Result<> read = kube::decode_object(reader, text, kind.type, kOurMeta, object.meta,
                                       [&](std::string_view key, wire::JsonNode value) {
                                         if (key == "spec") decode(object.spec, value);
-                                        if (key == "status") decode(object.status, value);
+                                        if constexpr (requires { object.status; })
+                                          if (key == "status") decode(object.status, value);
                                       });
   if (!read) return pass(read);
   if constexpr (requires { normalise(object.spec); }) normalise(object.spec);

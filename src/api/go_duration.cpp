@@ -6,6 +6,8 @@
 #include <limits>
 #include <optional>
 
+#include "base/text.h"
+
 namespace berth::api {
 namespace {
 
@@ -26,8 +28,6 @@ constexpr std::array<Unit, 8> kUnits{{{"ns", 1},
                                       {"m", 60'000'000'000},
                                       {"h", 3'600'000'000'000}}};
 constexpr Unsigned kMost = static_cast<Unsigned>(std::numeric_limits<std::int64_t>::max());
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 std::string_view take_digits(std::string_view& text) {
   std::size_t n = 0;

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace berth::api {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r\n";
-  const std::size_t begin = text.find_first_not_of(kSpace);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
-}
 
 std::optional<model::Port> port_in(std::string_view text) {
   const Result<model::Port> port = model::parse_port(text);

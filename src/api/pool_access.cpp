@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "api/dns_names.h"
+#include "base/text.h"
 
 namespace berth::api {
 namespace {
@@ -18,13 +19,6 @@ Error bad(std::string_view annotation, std::string message, std::string hint) {
   return error_of(Code::invalid, "{}", message)
       .at(fmt::format("metadata.annotations[{}]", annotation))
       .with_hint(std::move(hint));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r\n";
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
 }
 
 std::vector<std::string_view> entries_of(std::string_view text) {

@@ -5,6 +5,7 @@
 #include "api/keys.h"
 #include "api/port_pool.h"
 #include "api/walkers.h"
+#include "base/text.h"
 #include "model/load_balancer_name.h"
 
 namespace berth::api {
@@ -12,14 +13,6 @@ namespace {
 
 using model::LoadBalancerDefaults;
 using model::LoadBalancerRef;
-
-constexpr std::string_view kBlanks = " \t";
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 std::int64_t step_of(const PortPoolItem& item) {
   return std::max<std::int64_t>(item.segment_length, 1);

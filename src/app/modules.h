@@ -5,6 +5,7 @@
 
 #include "app/config.h"
 #include "module/platform.h"
+#include "report/part.h"
 
 namespace berth::app {
 
@@ -13,5 +14,6 @@ std::span<const module::Module> all_modules();
 
 // Of all of them, whether on or off.
 module::Declarations all_declarations(const Config& config = {});
+report::Parts all_report_parts();
 
 }  // namespace berth::app

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "controllers/install/access.h"
 #include "controllers/install/manifests.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 #include "wire/yaml.h"
 
 namespace berth::app {
@@ -96,7 +96,8 @@ TEST(Modules, HaveTheseRightsAndNoOthers) {
   const std::set<std::string> core{"events: create patch",
                                    "listeners: get list watch create update patch delete",
                                    "loadbalancers: get list watch create update patch delete",
-                                   "loadbalancers/status: update patch"};
+                                   "loadbalancers/status: update patch",
+                                   "portblocks: get list watch create update patch delete"};
   const std::set<std::string> pods{"pods: get list watch"};
   const std::set<std::string> pools{"pods/status: patch",
                                     "namespaces: get list watch",
@@ -109,10 +110,11 @@ TEST(Modules, HaveTheseRightsAndNoOthers) {
                                     "portbindings: get list watch create update patch delete",
                                     "portbindings/status: update patch"};
   const std::string bkbcs = ".networkextension.bkbcs.tencent.com";
-  const std::string few =
-      "customresourcedefinitions: listeners" + bkbcs + ",loadbalancers.berth.dev get update patch";
+  const std::string few = "customresourcedefinitions: listeners" + bkbcs +
+                          ",loadbalancers.berth.dev,portblocks.berth.dev get update patch";
   const std::string all = "customresourcedefinitions: portpools" + bkbcs + ",listeners" + bkbcs +
-                          ",portbindings" + bkbcs + ",loadbalancers.berth.dev get update patch";
+                          ",portbindings" + bkbcs +
+                          ",loadbalancers.berth.dev,portblocks.berth.dev get update patch";
   const auto join = [](std::initializer_list<std::set<std::string>> sets) {
     std::set<std::string> out;
     for (const auto& set : sets) out.insert(set.begin(), set.end());

@@ -19,7 +19,7 @@ constexpr Duration kUndoTimeout = std::chrono::seconds{5};
 // any server answers.
 constexpr int kMaxTries = 64;
 
-constexpr Duration kLookAgain = std::chrono::milliseconds{10};
+constexpr Duration kPollInterval = std::chrono::milliseconds{10};
 
 }  // namespace
 
@@ -145,7 +145,7 @@ Result<> Claimer::refresh_pool(const Context& context, const kube::ObjectKey& po
     const ListTurns::Turn turn = lists_.ask(pool, asked);
     if (turn == ListTurns::Turn::fresh) return {};
     if (turn == ListTurns::Turn::mine) break;
-    (void)sleep_for(context.tasks, kLookAgain, context.stop);
+    (void)sleep_for(context.tasks, kPollInterval, context.stop);
     if (context.expired()) return fail(context.end_error());
   }
   const Instant began = context.tasks.now();

@@ -79,16 +79,16 @@ class Claimer {
                                            const ledger::Claim& claim);
 
   // The slots that a Pod of this name has or had, for a new Pod of the same name that asks for the
-  // same. Empty: there are none to take back. `already_exists`: the old Pod is still there.
-  Result<std::vector<TakenSlot>> take_back(const Context& context, const std::string& pod_name,
-                                           const std::vector<SlotRequest>& requests,
-                                           const ledger::Claim& claim);
+  // same. Empty: there are none to reclaim. `already_exists`: the old Pod is still there.
+  Result<std::vector<TakenSlot>> reclaim(const Context& context, const std::string& pod_name,
+                                         const std::vector<SlotRequest>& requests,
+                                         const ledger::Claim& claim);
 
   // Undoes takings whose answer was never given. False: one of them may still be there.
   bool give_back(const Context& context, const std::vector<TakenSlot>& taken);
 
   // A slot that can be had, by what this replica knows.
-  std::optional<SlotChoice> look(const SlotRequest& request) const {
+  std::optional<SlotChoice> propose(const SlotRequest& request) const {
     return index_.choose(request, 0);
   }
   // Slots that a dry run may show; nothing is taken.

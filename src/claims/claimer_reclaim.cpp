@@ -81,10 +81,9 @@ Result<bool> Claimer::is_recent_claim(const Context& context, const ledger::Clai
   return !*came;
 }
 
-Result<std::vector<TakenSlot>> Claimer::take_back(const Context& context,
-                                                  const std::string& pod_name,
-                                                  const std::vector<SlotRequest>& requests,
-                                                  const ledger::Claim& claim) {
+Result<std::vector<TakenSlot>> Claimer::reclaim(const Context& context, const std::string& pod_name,
+                                                const std::vector<SlotRequest>& requests,
+                                                const ledger::Claim& claim) {
   const kube::ObjectKey pod{claim.ns, pod_name};
   // What this replica's cache has may be from before the Pod ended: the binding says where to look.
   if (claim.keep > Duration::zero()) {

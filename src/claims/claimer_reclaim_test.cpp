@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "api/pod_ports.h"
-#include "claims/claimer_fixture.h"
+#include "claims/test_claimer.h"
 
 namespace berth::claims {
 namespace {
@@ -81,8 +81,8 @@ class TakeBackTest : public ClaimerTest {
             .since = tasks_.wall_time(),
             .keep = 1h};
   }
-  Result<std::vector<TakenSlot>> take_back(const std::vector<SlotRequest>& requests = {kTcp}) {
-    return here_.claimer.take_back(context_, "room-0", requests, admission());
+  Result<std::vector<TakenSlot>> reclaim(const std::vector<SlotRequest>& requests = {kTcp}) {
+    return here_.claimer.reclaim(context_, "room-0", requests, admission());
   }
   SlotState state_of(int port) const {
     return ledger::decode_claim(claim_on(port)).value().value_or(Claim{.state = {}}).state;
@@ -93,7 +93,7 @@ TEST_F(TakeBackTest, AKeptPortIsItsNamesAgain) {
   open(30003);
   hold_and_know(30001, of_room(SlotState::kept));
   record({30001});
-  EXPECT_EQ(ports(take_back()), "30001");
+  EXPECT_EQ(ports(reclaim()), "30001");
   const Claim now = ledger::decode_claim(claim_on(30001)).value().value();
   EXPECT_EQ(now.state, SlotState::claimed);
   EXPECT_EQ(now.token, "new");
@@ -103,7 +103,7 @@ TEST_F(TakeBackTest, AKeptPortIsItsNamesAgain) {
 
 TEST_F(TakeBackTest, ANameThatHasNothingGetsNothingHere) {
   open(30001);
-  EXPECT_EQ(ports(take_back()), "");
+  EXPECT_EQ(ports(reclaim()), "");
   EXPECT_THAT(api_.writes(), IsEmpty());
 }
 
@@ -112,7 +112,7 @@ TEST_F(TakeBackTest, WhereToLookIsReadFromTheServer) {
   open(30003);
   hold(30001, of_room(SlotState::kept));
   record({30001});
-  EXPECT_EQ(ports(take_back()), "30001");
+  EXPECT_EQ(ports(reclaim()), "30001");
 }
 
 TEST_F(TakeBackTest, WithoutTheRecordOfItsPortsNothingIsSaid) {
@@ -120,34 +120,34 @@ TEST_F(TakeBackTest, WithoutTheRecordOfItsPortsNothingIsSaid) {
   hold(30001, of_room(SlotState::kept));
   record({30001});
   api_.on({"GET", "portbindings/room-0"}, {.refused = 500});
-  EXPECT_EQ(ports(take_back()), "unavailable") << "it might get another port";
+  EXPECT_EQ(ports(reclaim()), "unavailable") << "it might get another port";
   api_.on({"GET", "listeners/demo-tcp-30001"}, {.refused = 500});
-  EXPECT_EQ(ports(take_back()), "unavailable");
+  EXPECT_EQ(ports(reclaim()), "unavailable");
 }
 
 TEST_F(TakeBackTest, APodThatIsStillThereKeepsItsPort) {
   open(30003);
   hold_and_know(30001, of_room(SlotState::bound));
   api_.put(kube::types::kPod, pod("room-0", "uid-1"));
-  EXPECT_EQ(ports(take_back()), "already_exists");
+  EXPECT_EQ(ports(reclaim()), "already_exists");
   EXPECT_EQ(state_of(30001), SlotState::bound);
   api_.on({"GET", "pods/room-0"}, {.refused = 500});
-  EXPECT_EQ(ports(take_back()), "unavailable");
+  EXPECT_EQ(ports(reclaim()), "unavailable");
   api_.erase(kube::types::kPod, {"games", "room-0"});
-  EXPECT_EQ(ports(take_back()), "30001") << "it is gone; its controller has not looked yet";
+  EXPECT_EQ(ports(reclaim()), "30001") << "it is gone; its controller has not looked yet";
 }
 
 TEST_F(TakeBackTest, AnotherPodOfItsNameIsNotTheOneThatHadIt) {
   open(30003);
   hold_and_know(30001, of_room(SlotState::bound));
   api_.put(kube::types::kPod, pod("room-0", "uid-2"));
-  EXPECT_EQ(ports(take_back()), "30001");
+  EXPECT_EQ(ports(reclaim()), "30001");
 }
 
 TEST_F(TakeBackTest, WhoAsksForSomethingElseGetsNothingBack) {
   open(30003);
   hold_and_know(30001, of_room(SlotState::kept));
-  EXPECT_EQ(ports(here_.claimer.take_back(context_, "room-0", {kTcp}, admission("another"))), "");
+  EXPECT_EQ(ports(here_.claimer.reclaim(context_, "room-0", {kTcp}, admission("another"))), "");
   EXPECT_EQ(state_of(30001), SlotState::kept);
 }
 
@@ -157,7 +157,7 @@ TEST_F(TakeBackTest, APortThatRestsOrIsNotKeptIsNotTakenBack) {
   Claim passing = of_room(SlotState::draining);
   passing.keep = 0s;
   hold_and_know(30001, passing);
-  EXPECT_EQ(ports(take_back()), "");
+  EXPECT_EQ(ports(reclaim()), "");
 }
 
 // From draining to kept.
@@ -166,7 +166,7 @@ TEST_F(TakeBackTest, AControllerThatMovesItMeanwhileCostsNothing) {
   hold_and_know(30001, of_room(SlotState::draining));
   api_.on({"PATCH", "listeners/demo-tcp-30001"},
           {.before = [&] { hold(30001, of_room(SlotState::kept)); }});
-  EXPECT_EQ(ports(take_back()), "30001");
+  EXPECT_EQ(ports(reclaim()), "30001");
   EXPECT_EQ(holder_of(30001), "new");
 }
 
@@ -177,7 +177,7 @@ TEST_F(TakeBackTest, WhatBecameAnothersMeanwhileIsNotTakenBack) {
   stranger.pod_name = "lobby-0";
   stranger.token = "stranger";
   api_.on({"PATCH", "listeners/demo-tcp-30001"}, {.before = [&] { hold(30001, stranger); }});
-  EXPECT_EQ(ports(take_back()), "");
+  EXPECT_EQ(ports(reclaim()), "");
   EXPECT_EQ(holder_of(30001), "stranger");
 }
 
@@ -187,10 +187,10 @@ TEST_F(TakeBackTest, AllOfItsPortsOrNone) {
   hold_and_know(30001, of_room(SlotState::kept, 1));
   const std::string before = claim_on(30000);
   api_.on({"PATCH", "listeners/demo-tcp-30001"}, {.lost_after = true});
-  EXPECT_EQ(ports(take_back({kTcp, kTcp})), "timeout");
+  EXPECT_EQ(ports(reclaim({kTcp, kTcp})), "timeout");
   EXPECT_EQ(claim_on(30000), before) << "as it was, not free";
   EXPECT_EQ(state_of(30001), SlotState::kept);
-  EXPECT_EQ(ports(take_back({kTcp, kTcp})), "30000 30001");
+  EXPECT_EQ(ports(reclaim({kTcp, kTcp})), "30000 30001");
 }
 
 // The webhook is called for one Pod a second time.

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "claims/claimer_fixture.h"
+#include "claims/test_claimer.h"
 
 namespace berth::claims {
 namespace {

@@ -1,31 +1,20 @@
 #include "claims/grantor.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "api/keys.h"
-#include "api/walkers.h"
 
 namespace berth::claims {
 namespace {
 
-using wire::Array;
-using wire::Object;
+using ledger::Grant;
 
 // The leader alone grants: more than a few losses in a row are a defect.
 constexpr int kMaxTries = 10;
-
-ledger::Grant from_api(const api::Grant& grant) {
-  return {.transport = model::parse_transport(grant.protocol).value_or(model::Transport::tcp),
-          .ports = {static_cast<model::Port>(grant.start_port),
-                    static_cast<model::Port>(grant.end_port)},
-          .owner = {grant.owner_kind, grant.owner_namespace, grant.owner_name, grant.owner_uid},
-          .item = grant.item,
-          .since = parse_rfc3339(grant.since).value_or(WallTime{})};
-}
 
 // A pool has many Listeners, and nearly all of them do: what they hold is not written out for that.
 bool stands_in(const api::Listener& listener, const std::vector<ledger::Grant>& grants) {
@@ -48,56 +37,58 @@ Result<std::vector<ledger::Grant>> with_one(const std::vector<ledger::Grant>& gr
                   .with_hint("use another load balancer, or fewer and longer ranges"));
 }
 
-Array encode(const std::vector<ledger::Grant>& grants) {
-  Array out;
-  for (const ledger::Grant& grant : grants) out.push_back(api::encode(to_api(grant)));
-  return out;
+bool is_lost_block(const Grant& grant) { return ledger::is_block(grant); }
+
+// Listeners that may matter when these are granted: all of their owners, and what lies on them.
+WhichListeners around_all(const std::vector<const Grant*>& wanted) {
+  std::set<std::string, std::less<>> owners;
+  std::vector<bool> ports(65536);
+  for (const Grant* const one : wanted) {
+    owners.insert(one->owner.uid);
+    for (std::uint32_t port = one->ports.first; port <= one->ports.last; ++port) ports[port] = true;
+  }
+  return [owners = std::move(owners), ports = std::move(ports)](const api::Listener& listener) {
+    const bool is_theirs = std::ranges::any_of(
+        listener.meta.owners, [&](const auto& owner) { return owners.contains(owner.uid); });
+    if (is_theirs) return true;
+    const model::PortRange own = api::ports_of(listener.spec);
+    return std::find(ports.begin() + own.first, ports.begin() + own.last + 1, true) !=
+           ports.begin() + own.last + 1;
+  };
+}
+
+Result<> about(const model::LoadBalancerRef& lb, Result<> answer) {
+  return answer ? answer : Result<>(fail(Error(answer.error()).about(model::to_string(lb))));
+}
+
+Error changes_too_often(const model::LoadBalancerRef& lb) {
+  return error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
+      .about(model::to_string(lb));
+}
+
+bool may_try_again(const Error& error) {
+  return kube::was_overtaken(error) || error.code == Code::already_exists;
 }
 
 }  // namespace
 
-Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object) {
-  const Result<model::Provider> provider = model::parse_provider(object.spec.provider);
-  if (!provider) {
-    return fail(
-        Error(provider.error()).about("LoadBalancer " + object.meta.name).at("spec.provider"));
-  }
-  return model::with_id_text({*provider, object.spec.region, "", object.spec.account},
-                             object.spec.load_balancer_id);
-}
-
-api::Grant to_api(const ledger::Grant& grant) {
-  return {.protocol = std::string(model::to_string(grant.transport)),
-          .start_port = grant.ports.first,
-          .end_port = grant.ports.last,
-          .owner_kind = grant.owner.kind,
-          .owner_namespace = grant.owner.ns,
-          .owner_name = grant.owner.name,
-          .owner_uid = grant.owner.uid,
-          .item = grant.item,
-          .since = format_rfc3339_micro(grant.since)};
-}
-
-std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object) {
-  std::vector<ledger::Grant> out;
-  for (const api::Grant& grant : object.spec.grants) out.push_back(from_api(grant));
-  return out;
-}
-
-std::vector<ledger::Grant> Grantor::grants(const model::LoadBalancerRef& lb) const {
-  const auto object = balancers_.get({"", model::object_name(lb)});
-  return object ? grants_of(*object) : std::vector<ledger::Grant>{};
+std::vector<Grant> Grantor::grants(const model::LoadBalancerRef& lb) const {
+  return book_.on(model::object_name(lb));
 }
 
 std::vector<ledger::Holding> Grantor::holdings(std::string_view balancer,
-                                               const std::vector<ledger::Grant>& grants,
                                                const WhichListeners& which) const {
-  return holdings_on(listeners_, balancer, sealer_, grants, which);
+  return holdings_on(
+      listeners_, balancer, sealer_,
+      [&](const ledger::Stand& stand) {
+        return ledger::is_granted(book_.on(balancer, stand.ports), stand);
+      },
+      which);
 }
 
 std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb,
                                                const WhichListeners& which) const {
-  return holdings(model::object_name(lb), grants(lb), which);
+  return holdings(model::object_name(lb), which);
 }
 
 Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,
@@ -127,6 +118,11 @@ Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb
   }
 }
 
+bool Grantor::begin_turn(const std::string& balancer) {
+  const MutexLock lock(mu_);
+  return waiting_.try_emplace(balancer).second;
+}
+
 Grantor::Batch Grantor::begin_write(const std::string& balancer) {
   const MutexLock lock(mu_);
   return std::exchange(waiting_[balancer], {});
@@ -150,87 +146,217 @@ void Grantor::end_write(const std::string& balancer, const Batch& batch, Answers
 Grantor::Answers Grantor::decide(const Context& context, const model::LoadBalancerRef& lb,
                                  const Batch& batch) {
   Answers answers(batch.size());
-  Result<bool> done = false;
-  for (int i = 0; i < kMaxTries && done && !*done; ++i)
-    done = try_write(context, lb, batch, answers);
-  if (done && !*done)
-    done = fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
-                    .about(model::to_string(lb)));
+  Result<Tried> tried = Tried::again;
+  // Each may need a change of the layout or two before it is written.
+  const std::size_t most = kMaxTries + 2 * batch.size();
+  for (std::size_t i = 0; i < most && tried && *tried == Tried::again; ++i)
+    tried = try_write(context, lb, batch, answers);
+  if (tried && *tried == Tried::again) tried = fail(changes_too_often(lb));
   for (std::optional<Result<>>& answer : answers)
-    if (!answer) answer = done ? Result<>{} : Result<>(fail(done.error()));
+    if (!answer) answer = tried ? Result<>{} : Result<>(fail(tried.error()));
   return answers;
 }
 
-Result<bool> Grantor::try_write(const Context& context, const model::LoadBalancerRef& lb,
-                                const Batch& batch, Answers& answers) {
+Result<Grantor::Tried> Grantor::try_write(const Context& context, const model::LoadBalancerRef& lb,
+                                          const Batch& batch, Answers& answers) {
   const std::string name = model::object_name(lb);
-  const auto object = balancers_.get({"", name});
+  const auto after = [&](const Result<>& step) -> Result<Tried> {
+    if (!step && !may_try_again(step.error())) return fail(step.error());
+    if (step) return Tried::again;
+    if (Result<> fresh = refresh(context, name); !fresh) return pass(fresh);
+    return Tried::again;
+  };
+  const BalancerPtr object = book_.balancers().get("", name);
+  // One that was made anew is looked at once more.
+  if (!object) return after(rebuild(context, lb, batch));
+  std::vector<const Grant*> wanted;
+  for (std::size_t i = 0; i < batch.size(); ++i)
+    if (!answers[i]) wanted.push_back(&batch[i]->wanted);
+  const std::vector<ledger::Holding> held = holdings(name, around_all(wanted));
+  answer_known(lb, held, batch, answers);
+  std::vector<std::size_t> open;
+  wanted.clear();
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (answers[i]) continue;
+    open.push_back(i);
+    wanted.push_back(&batch[i]->wanted);
+  }
+  const Routes routes = route(*object, wanted);
+  if (!routes.are_clear()) return after(change_layout(context, lb, *object, routes));
+  const Result<bool> removed = remove_former(context, lb, object, wanted, routes);
+  if (!removed) return fail(removed.error());
+  if (*removed) return Tried::again;
+  std::map<std::string, std::vector<std::size_t>> by_home;
+  for (std::size_t k = 0; k < open.size(); ++k)
+    if (routes.homes[k]) by_home[*routes.homes[k]].push_back(open[k]);
+  for (const auto& [home_name, members] : by_home) {
+    const std::optional<Home> home = home_of(object, home_name);
+    if (!home) continue;
+    if (Result<> written = write_home(context, lb, *home, held, batch, members, answers); !written)
+      return pass(written);
+  }
+  const bool all = std::ranges::all_of(answers, [](const auto& one) { return one.has_value(); });
+  return all ? Tried::done : Tried::again;
+}
+
+void Grantor::answer_known(const model::LoadBalancerRef& lb,
+                           const std::vector<ledger::Holding>& held, const Batch& batch,
+                           Answers& answers) const {
+  const std::string name = model::object_name(lb);
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (answers[i]) continue;
+    const Grant& wanted = batch[i]->wanted;
+    const std::vector<Grant> near = book_.around(name, wanted.owner.uid, wanted.ports);
+    // Until it is rebuilt, nobody knows who has what in it.
+    if (std::ranges::any_of(near, is_lost_block)) continue;
+    if (ledger::has_grant(near, wanted)) {
+      answers[i] = about(lb, ledger::check_unheld(held, wanted));
+    } else if (const auto next = ledger::with_grant(near, wanted, held); !next) {
+      answers[i] = about(lb, fail(next.error()));
+    }
+  }
+}
+
+Result<> Grantor::write_home(const Context& context, const model::LoadBalancerRef& lb,
+                             const Home& home, const std::vector<ledger::Holding>& held,
+                             const Batch& batch, const std::vector<std::size_t>& members,
+                             Answers& answers) {
+  std::vector<Grant> next = home.grants;
   std::vector<std::size_t> added;
-  Result<> written;
-  if (object) {
-    const std::vector<ledger::Grant> next =
-        with_batch(lb, grants_of(*object), batch, answers, added);
-    if (added.empty()) return true;
-    written = swap(context, *object, next);
-  } else {
-    written = rebuild(context, lb, batch);
+  for (const std::size_t i : members) {
+    if (Result<std::vector<Grant>> more = with_one(next, batch[i]->wanted, held)) {
+      next = std::move(*more);
+      added.push_back(i);
+    } else {
+      answers[i] = about(lb, pass(more));
+    }
   }
-  if (written) {
-    for (const std::size_t i : added) answers[i] = Result<>{};
-    return object != nullptr;  // one that was made anew is looked at once more
+  if (added.empty()) return {};
+  const Result<> written = swap(context, home, next);
+  if (!written && kube::was_overtaken(written.error())) return refresh(context, lb, home);
+  // Whoever waited for another object has nothing to do with it.
+  for (const std::size_t i : added) answers[i] = written;
+  return {};
+}
+
+Result<bool> Grantor::remove_former(const Context& context, const model::LoadBalancerRef& lb,
+                                    const BalancerPtr& object,
+                                    const std::vector<const Grant*>& wanted, const Routes& routes) {
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const Grant& one = *wanted[i];
+    const auto near = book_.around(object->meta.name, one.owner.uid, one.ports);
+    if (!routes.homes[i] || ledger::own_grants(near, one).empty()) continue;
+    for (const Home& home : homes_of(object, one.owner.uid)) {
+      if ((home.block ? home.block->meta.name : "") == *routes.homes[i]) continue;
+      std::vector<Grant> next = home.grants;
+      if (std::erase_if(next, [&](const Grant& own) { return is_same_place(own, one); }) == 0)
+        continue;
+      const Result<> written = swap(context, home, next);
+      if (!written && !kube::was_overtaken(written.error())) return fail(written.error());
+      if (Result<> fresh = written ? Result<>{} : refresh(context, lb, home); !fresh)
+        return pass(fresh);
+      return true;
+    }
   }
-  if (!kube::was_overtaken(written.error()) && written.error().code != Code::already_exists)
-    return pass(written);
-  if (Result<> fresh = refresh(context, name); !fresh) return pass(fresh);
   return false;
 }
 
-std::vector<ledger::Grant> Grantor::with_batch(const model::LoadBalancerRef& lb,
-                                               const std::vector<ledger::Grant>& grants,
-                                               const Batch& batch, Answers& answers,
-                                               std::vector<std::size_t>& added) const {
-  std::vector<WhichListeners> which;
-  for (const Waiting* const one : batch)
-    which.push_back(around(one->wanted.owner.uid, one->wanted.ports));
-  const std::vector<ledger::Holding> held =
-      holdings(model::object_name(lb), grants, [&](const api::Listener& listener) {
-        return std::ranges::any_of(which, [&](const auto& matters) { return matters(listener); });
-      });
-  std::vector<ledger::Grant> next = grants;
-  for (std::size_t i = 0; i < batch.size(); ++i) {
-    if (answers[i]) continue;
-    const ledger::Grant& wanted = batch[i]->wanted;
-    Result<> answer;
-    if (ledger::has_grant(grants, wanted)) {
-      answer = ledger::check_unheld(held, wanted);
-    } else if (Result<std::vector<ledger::Grant>> more = with_one(next, wanted, held)) {
-      next = std::move(*more);
-      added.push_back(i);
-      continue;
-    } else {
-      answer = pass(more);
+Grantor::Routes Grantor::route(const api::LoadBalancer& object,
+                               const std::vector<const Grant*>& wanted) const {
+  Routes out{.homes = std::vector<std::optional<std::string>>(wanted.size())};
+  // As it will be when those that came first are written.
+  std::vector<Grant> list = list_of(object);
+  bool is_any_routed = false;
+  const auto add_once = [](std::vector<Grant>& to, const Grant& block) {
+    if (std::ranges::find(to, block) == to.end()) to.push_back(block);
+  };
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    const ledger::Site site = ledger::site_of(list, *wanted[i], layout_);
+    bool waits = false;
+    for (const Grant& block : site.blocks) {
+      const BlockPtr known = book_.block_of(object.meta.name, block);
+      if (!known) add_once(out.lost, block);
+      if (known && is_closed(*known)) add_once(out.to_call_in, block);
+      waits = waits || !known || is_closed(*known);
     }
-    answers[i] =
-        answer ? answer : Result<>(fail(Error(answer.error()).about(model::to_string(lb))));
+    if (waits) continue;
+    if (site.where == ledger::Where::new_block) {
+      if (std::ranges::find(out.to_hand_on, site.handed_on) == out.to_hand_on.end())
+        out.to_hand_on.push_back(site.handed_on);
+    } else if (site.where == ledger::Where::cut) {
+      // Those that came first are written first: they may be in its way.
+      if (is_any_routed) continue;
+      for (const Grant& block : site.blocks) add_once(out.to_call_in, block);
+    } else {
+      const bool in_list = site.where == ledger::Where::list;
+      out.homes[i] = in_list ? "" : site.blocks.front().owner.name;
+      if (in_list) list.push_back(*wanted[i]);
+      is_any_routed = true;
+    }
   }
-  return next;
+  return out;
+}
+
+Result<> Grantor::change_layout(const Context& context, const model::LoadBalancerRef& lb,
+                                const api::LoadBalancer& object, const Routes& routes) {
+  // One kind of change at a time: each is a write of the LoadBalancer object.
+  if (!routes.lost.empty()) return rebuild_block(context, lb, routes.lost.front());
+  if (!routes.to_call_in.empty()) {
+    const Grant& named = routes.to_call_in.front();
+    const BlockPtr block = book_.block_of(object.meta.name, named);
+    return block ? lists_.call_in(context, object, named, *block) : Result<>{};
+  }
+  return lists_.hand_on(context, object, routes.to_hand_on);
+}
+
+std::optional<Grantor::Home> Grantor::home_of(const BalancerPtr& object,
+                                              const std::string& name) const {
+  if (name.empty()) return Home{.balancer = object, .grants = list_of(*object)};
+  for (const Grant& named : list_of(*object)) {
+    if (!ledger::is_block(named) || named.owner.name != name) continue;
+    const BlockPtr block = book_.block_of(object->meta.name, named);
+    if (!block) return std::nullopt;
+    return Home{
+        .balancer = object, .block = block, .named = named, .grants = list_of(*block, named)};
+  }
+  return std::nullopt;
+}
+
+std::vector<Grantor::Home> Grantor::homes_of(const BalancerPtr& object,
+                                             std::string_view owner_uid) const {
+  std::vector<Home> out{*home_of(object, "")};
+  for (const BlockPtr& block : blocks_.by_index(kGrantOwnerIndex, owner_uid))
+    if (auto home = home_of(object, block->meta.name)) out.push_back(std::move(*home));
+  return out;
+}
+
+Result<> Grantor::swap(const Context& context, const Home& home,
+                       const std::vector<Grant>& grants) const {
+  // What it has is on its way back: the caller comes again, and finds it there.
+  if (home.block && is_closed(*home.block))
+    return fail(error_of(Code::precondition, "is being called in")
+                    .about("PortBlock " + home.block->meta.name));
+  return home.block ? lists_.swap(context, *home.block, grants)
+                    : lists_.swap(context, *home.balancer, grants);
 }
 
 Result<> Grantor::restore(const Context& context, const std::vector<ListenerPtr>& listeners) {
   struct Ground {
     std::optional<model::LoadBalancerRef> lb{};
-    std::vector<ledger::Grant> grants{};
+    std::vector<Grant> grants{};
   };
-  std::map<std::string_view, Ground> grounds;  // by the text on Listeners: they have few of them
+  // By the text on Listeners and by owner: they have few of either.
+  std::map<std::pair<std::string_view, std::string_view>, Ground> grounds;
   std::map<model::LoadBalancerRef, std::vector<ledger::Holding>> lost;
   for (const ListenerPtr& listener : listeners) {
     const std::string_view text = kube::get(listener->meta.annotations, kBalancerAnnotation);
-    const auto [it, is_new] = grounds.try_emplace(text);
+    const kube::OwnerReference* const owner = listener->meta.controller();
+    const std::string_view uid = owner ? std::string_view(owner->uid) : std::string_view();
+    const auto [it, is_new] = grounds.try_emplace({text, uid});
     Ground& ground = it->second;
-    if (is_new && (ground.lb = model::parse_canonical(text))) {
-      if (const auto object = balancers_.get({"", model::object_name(*ground.lb)}))
-        ground.grants = grants_of(*object);
-    }
+    // Port 0 is none: what the owner has is all that is asked for.
+    if (is_new && (ground.lb = model::parse_canonical(text)))
+      ground.grants = book_.around(model::object_name(*ground.lb), uid, {});
     if (!ground.lb || stands_in(*listener, ground.grants)) continue;
     if (sealer_.judge(*listener) != Trust::ours) continue;
     std::ranges::move(holdings_of(*listener), std::back_inserter(lost[*ground.lb]));
@@ -243,110 +369,214 @@ Result<> Grantor::restore(const Context& context, const std::vector<ListenerPtr>
 Result<> Grantor::restore(const Context& context, const model::LoadBalancerRef& lb,
                           const std::vector<ledger::Holding>& own) {
   const std::string name = model::object_name(lb);
-  const auto object = balancers_.get({"", name});
-  if (!object) return rebuild(context, lb, {});
-  const std::vector<ledger::Grant> grants = grants_of(*object);
-  const std::vector<ledger::Grant> next =
-      ledger::with_holdings(grants, own, holdings(name, grants), context.tasks.wall_time());
-  return next == grants ? Result<>{} : swap(context, *object, next);
+  for (std::size_t i = 0; i < kMaxTries + 2 * own.size(); ++i) {
+    const BalancerPtr object = book_.balancers().get("", name);
+    if (!object) {
+      // Whoever has the turn rebuilds it, too.
+      if (!begin_turn(name)) return fail(changes_too_often(lb));
+      Result<> rebuilt = rebuild(context, lb, {});
+      end_write(name, {}, {});
+      return rebuilt;
+    }
+    const Result<Tried> tried = try_restore(context, lb, object, own);
+    if (!tried) return fail(tried.error());
+    if (*tried == Tried::done) return {};
+  }
+  return fail(changes_too_often(lb));
 }
 
-Result<> Grantor::take_back(const Context& context, const model::LoadBalancerRef& lb,
-                            const ledger::Grant& given, const std::vector<ledger::Grant>& before) {
+std::vector<Grant> Grantor::lost_of(std::string_view balancer,
+                                    const std::vector<ledger::Holding>& own, WallTime now) const {
+  std::vector<Grant> stands;
+  for (const ledger::Holding& holding : own)
+    stands.push_back({holding.transport, holding.ports, holding.owner, holding.item, now});
+  std::vector<const Grant*> wanted;
+  for (const Grant& one : stands) wanted.push_back(&one);
+  const std::vector<ledger::Holding> all = holdings(balancer, around_all(wanted));
+  std::vector<ledger::Holding> lost;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    std::vector<Grant> near = book_.around(balancer, own[i].owner.uid, own[i].ports);
+    std::erase_if(near, is_lost_block);
+    const std::vector<Grant> one = ledger::with_holdings(near, {&own[i], 1}, all, now);
+    if (one.size() > near.size()) lost.push_back(own[i]);
+  }
+  return ledger::rebuilt(lost, now);
+}
+
+Result<Grantor::Tried> Grantor::try_restore(const Context& context,
+                                            const model::LoadBalancerRef& lb,
+                                            const BalancerPtr& object,
+                                            const std::vector<ledger::Holding>& own) {
+  const std::vector<Grant> lost = lost_of(object->meta.name, own, context.tasks.wall_time());
+  std::vector<const Grant*> wanted;
+  for (const Grant& one : lost) wanted.push_back(&one);
+  const Routes routes = route(*object, wanted);
+  if (!routes.are_clear()) {
+    if (Result<> changed = change_layout(context, lb, *object, routes); !changed)
+      return pass(changed);
+    return Tried::again;
+  }
+  std::map<std::string, std::vector<Grant>> by_home;
+  for (std::size_t i = 0; i < lost.size(); ++i)
+    if (routes.homes[i]) by_home[*routes.homes[i]].push_back(lost[i]);
+  for (auto& [name, grants] : by_home) {
+    const std::optional<Home> home = home_of(object, name);
+    if (!home) return Tried::again;
+    std::vector<Grant> next = home->grants;
+    std::ranges::move(grants, std::back_inserter(next));
+    ledger::sort_by_port(next);
+    if (Result<> written = swap(context, *home, next); !written) return pass(written);
+  }
+  const bool all =
+      std::ranges::all_of(routes.homes, [](const auto& one) { return one.has_value(); });
+  return all ? Tried::done : Tried::again;
+}
+
+Result<> Grantor::undo(const Context& context, const model::LoadBalancerRef& lb, const Grant& given,
+                       const std::vector<Grant>& before) {
   const std::string name = model::object_name(lb);
   for (int i = 0; i < kMaxTries; ++i) {
-    const auto object = balancers_.get({"", name});
+    const BalancerPtr object = book_.balancers().get("", name);
     if (!object) return {};
-    const std::vector<ledger::Grant> grants = grants_of(*object);
-    const std::vector<ledger::Grant> next =
-        ledger::without_given(grants, given, before, holdings(name, grants));
-    if (next == grants) return {};
-    Result<> written = swap(context, *object, next);
-    if (written || written.error().code == Code::not_found) return {};
+    std::vector<const Grant*> all{&given};
+    for (const Grant& one : before) all.push_back(&one);
+    const Routes routes = route(*object, all);
+    const bool is_one_home =
+        std::ranges::all_of(routes.homes, [&](const auto& one) { return one == routes.homes[0]; });
+    const auto held = holdings(name, of_owner(given.owner.uid));
+    Result<> written;
+    for (const Home& home : homes_of(object, given.owner.uid)) {
+      const std::vector<Grant> next = ledger::without_given(
+          home.grants, given, is_one_home ? before : std::vector<Grant>{}, held);
+      if (next != home.grants) written = swap(context, home, next);
+      if (!written) break;
+    }
+    if (written || written.error().code == Code::not_found) {
+      // What it had lies in another object: it is asked for anew, if nobody has it by now.
+      if (is_one_home || before.size() != 1) return {};
+      Result<> again = grant(context, lb, before.front());
+      return !again && again.error().code == Code::conflict ? Result<>{} : again;
+    }
     if (!kube::was_overtaken(written.error())) return written;
     if (Result<> fresh = refresh(context, name); !fresh) return fresh;
   }
-  return fail(error_of(Code::conflict, "grants changed {} times in a row", kMaxTries)
-                  .about(model::to_string(lb)));
+  return fail(changes_too_often(lb));
 }
 
 Result<> Grantor::release(const Context& context, std::string_view owner_uid) {
-  for (const auto& object : balancers_.all()) {
-    std::vector<ledger::Grant> own = grants_of(*object);
-    std::erase_if(own, [&](const ledger::Grant& grant) { return grant.owner.uid != owner_uid; });
-    if (own.empty()) continue;
-    if (Result<> released = release(context, object->meta.name, own); !released) return released;
-  }
+  for (const auto& [balancer, own] : book_.of_owner(owner_uid))
+    if (Result<> released = release(context, balancer, own); !released) return released;
   return {};
 }
 
 Result<> Grantor::release(const Context& context, const std::string& balancer,
-                          const std::vector<ledger::Grant>& grants) {
-  const auto object = balancers_.get({"", balancer});
+                          const std::vector<Grant>& grants) {
+  const BalancerPtr object = book_.balancers().get("", balancer);
   if (!object || grants.empty()) return {};
-  const std::vector<ledger::Grant> before = grants_of(*object);
-  const std::vector<ledger::Grant> after = ledger::without_unused(
-      before, grants, holdings(balancer, before, of_owner(grants.front().owner.uid)));
-  if (after.size() == before.size()) return {};
-  Result<> written = swap(context, *object, after);
-  if (!written && written.error().code == Code::not_found) return {};
-  // Known only from the cache, which may be behind: the caller comes again.
-  return written;
+  const std::string& uid = grants.front().owner.uid;
+  const std::vector<ledger::Holding> held = holdings(balancer, of_owner(uid));
+  for (const Home& home : homes_of(object, uid)) {
+    const std::vector<Grant> after = ledger::without_unused(home.grants, grants, held);
+    if (after.size() == home.grants.size()) continue;
+    const Result<> written = swap(context, home, after);
+    // Known only from the cache, which may be behind: the caller comes again.
+    if (!written && written.error().code != Code::not_found) return written;
+  }
+  return {};
 }
 
 Result<> Grantor::rebuild(const Context& context, const model::LoadBalancerRef& lb,
                           const Batch& wanted) {
   if (Result<> listed = list_listeners(context, lb); !listed) return listed;
-  const std::vector<ledger::Holding> held = holdings(model::object_name(lb), {});
-  std::vector<ledger::Grant> grants = ledger::rebuilt(held, context.tasks.wall_time());
+  const std::vector<ledger::Holding> held =
+      holdings_on(listeners_, model::object_name(lb), sealer_, std::vector<Grant>{});
+  ledger::LaidOut laid =
+      ledger::laid_out(ledger::rebuilt(held, context.tasks.wall_time()), layout_);
   for (const Waiting* const one : wanted) {
-    // Where it cannot be had, the next try says why.
-    if (Result<std::vector<ledger::Grant>> more = with_one(grants, one->wanted, held))
-      grants = std::move(*more);
+    // Where there are many, and where it cannot be had, the next try sees to it.
+    if (!laid.blocks.empty() || laid.list.size() >= layout_.long_list) break;
+    if (Result<std::vector<Grant>> more = with_one(laid.list, one->wanted, held))
+      laid.list = std::move(*more);
   }
-  return create(context, lb, grants);
+  return lists_.create(context, lb, std::move(laid));
+}
+
+Result<> Grantor::rebuild_block(const Context& context, const model::LoadBalancerRef& lb,
+                                const Grant& lost) {
+  const std::string name = model::object_name(lb);
+  const Result<BlockPtr> found = lists_.read_block(context, lost.owner.name);
+  if (!found) return fail(found.error());
+  if (counts(name, to_api(lost), found->get())) return {};  // our cache was behind
+  if (Result<> listed = list_listeners(context, lb); !listed) return listed;
+  const ledger::BlockPorts block = ledger::ports_of(lost);
+  std::vector<ledger::Holding> held = holdings_on(
+      listeners_, name, sealer_, std::vector<Grant>{}, [&](const api::Listener& listener) {
+        return block.ports.contains(api::ports_of(listener.spec));
+      });
+  std::erase_if(held, [&](const auto& one) { return one.transport != block.transport; });
+  const BalancerPtr object = book_.balancers().get("", name);
+  if (!object) return {};
+  return lists_.replace(context, *object, lost, ledger::rebuilt(held, context.tasks.wall_time()));
+}
+
+Result<bool> Grantor::tidy(const Context& context, const std::string& balancer) {
+  const BalancerPtr object = book_.balancers().get("", balancer);
+  const bool names_any = object && std::ranges::any_of(list_of(*object), ledger::is_block);
+  if (!names_any && blocks_.by_index(kBlockBalancerIndex, balancer).empty()) return true;
+  if (!begin_turn(balancer)) return false;
+  const Result<> tidied = tidy_blocks(context, balancer);
+  end_write(balancer, {}, {});
+  if (!tidied) return fail(tidied.error());
+  return true;
+}
+
+Result<> Grantor::tidy_blocks(const Context& context, const std::string& balancer) {
+  const Result<BalancerPtr> first = lists_.read(context, balancer);
+  if (!first) return fail(first.error());
+  if (!*first) return lists_.remove_unnamed(context, balancer, nullptr);
+  for (const Grant& named : list_of(**first)) {
+    if (!ledger::is_block(named)) continue;
+    // As the step before has left it.
+    const BalancerPtr object = book_.balancers().get("", balancer);
+    const Result<model::LoadBalancerRef> lb =
+        object ? ref_of(*object) : fail(Code::unavailable, "is being removed");
+    if (!lb) return fail(lb.error());
+    const BlockPtr block = book_.block_of(balancer, named);
+    Result<> done;
+    if (!block) {
+      // Its name says the same, and nobody can edit that.
+      if (model::object_name(*lb) == balancer) done = rebuild_block(context, *lb, named);
+    } else if (is_closed(*block) || list_of(*block, named).empty()) {
+      done = lists_.call_in(context, *object, named, *block);
+    }
+    if (!done) return done;
+  }
+  const BalancerPtr last = book_.balancers().get("", balancer);
+  return last ? lists_.remove_unnamed(context, balancer, last.get()) : Result<>{};
 }
 
 Result<> Grantor::list_listeners(const Context& context, const model::LoadBalancerRef& lb) {
   return listener_objects_.list(context, {.label_selector = api::load_balancer_selector(lb)});
 }
 
-Result<> Grantor::create(const Context& context, const model::LoadBalancerRef& lb,
-                         const std::vector<ledger::Grant>& grants) {
-  const kube::ResourceType& type = api::load_balancer_kind().type;
-  api::LoadBalancerSpec spec{.provider = std::string(model::to_string(lb.provider)),
-                             .account = lb.account,
-                             .region = lb.region,
-                             .load_balancer_id = model::id_text(lb)};
-  for (const ledger::Grant& grant : grants) spec.grants.push_back(to_api(grant));
-  auto made =
-      objects_.create(context, Object{{"apiVersion", type.api_version()},
-                                      {"kind", type.kind},
-                                      {"metadata", Object{{"name", model::object_name(lb)}}},
-                                      {"spec", api::encode(spec)}});
-  if (!made) return pass(made);
-  return {};
-}
-
-Result<> Grantor::swap(const Context& context, const api::LoadBalancer& object,
-                       const std::vector<ledger::Grant>& grants) {
-  // The version, not the list: people write the same list in other words (`grants: []`).
-  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
-                    Object{{"op", "test"},
-                           {"path", "/metadata/resourceVersion"},
-                           {"value", std::to_string(object.meta.resource_version)}},
-                    Object{{"op", "add"}, {"path", "/spec/grants"}, {"value", encode(grants)}}};
-  auto written = objects_.patch(context, object.meta.key(), kube::PatchType::json, patch);
-  if (!written) return pass(written);
-  return {};
-}
-
-Result<> Grantor::refresh(const Context& context, const std::string& name) {
-  const auto found = objects_.get(context, {"", name});
-  if (found) return {};
-  if (found.error().code != Code::not_found) return fail(found.error());
+Result<> Grantor::refresh(const Context& context, const std::string& balancer) const {
+  const Result<BalancerPtr> found = lists_.read(context, balancer);
+  if (!found) return fail(found.error());
+  if (*found) return {};
   // Gone, and our cache does not know it yet.
-  return fail(error_of(Code::unavailable, "is being removed").about("LoadBalancer " + name));
+  return fail(error_of(Code::unavailable, "is being removed").about("LoadBalancer " + balancer));
+}
+
+Result<> Grantor::refresh(const Context& context, const model::LoadBalancerRef& lb,
+                          const Home& home) {
+  if (!home.block) return refresh(context, home.balancer->meta.name);
+  const Result<BlockPtr> found = lists_.read_block(context, home.block->meta.name);
+  if (!found) return fail(found.error());
+  if (*found && (*found)->meta.uid == home.block->meta.uid) return {};
+  // Our cache does not know yet that it is lost.
+  Result<> rebuilt = rebuild_block(context, lb, home.named);
+  if (rebuilt || !may_try_again(rebuilt.error())) return rebuilt;
+  return refresh(context, home.balancer->meta.name);
 }
 
 }  // namespace berth::claims

@@ -1,7 +1,7 @@
-// Grantor writes grants into LoadBalancer objects by compare-and-swap. Used by the leader;
-// thread-safe.
+// Grantor writes grants by compare-and-swap, into LoadBalancer objects and, when one has many, into
+// its PortBlocks. Used by the leader; thread-safe.
 //
-// What Listeners hold counts for more than what the object says: nothing is granted over another
+// What Listeners hold counts for more than what objects say: nothing is granted over another
 // owner's Listeners, no grant leaves its owner's, and an object that is lost is rebuilt from them
 // before anything is granted. Our cache may not show yet what was made last, so they are listed
 // before an object is made.
@@ -15,56 +15,55 @@
 #include <vector>
 
 #include "api/clients.h"
-#include "api/load_balancer.h"
 #include "base/context.h"
 #include "base/mutex.h"
+#include "claims/grant_book.h"
+#include "claims/grant_lists.h"
 #include "claims/seal.h"
-#include "kube/cache/store.h"
 #include "kube/client/client.h"
 #include "ledger/grants.h"
 #include "model/load_balancer.h"
 
 namespace berth::claims {
 
-using BalancerStore = kube::Store<api::LoadBalancer>;
-
-// As its spec says.
-Result<model::LoadBalancerRef> ref_of(const api::LoadBalancer& object);
-std::vector<ledger::Grant> grants_of(const api::LoadBalancer& object);
-// As it is written there.
-api::Grant to_api(const ledger::Grant& grant);
-
 class Grantor {
  public:
-  Grantor(kube::Client& client, BalancerStore& balancers, ListenerStore& listeners,
-          const Sealer& sealer)
-      : objects_(api::load_balancers(client, balancers)),
+  Grantor(kube::Client& client, BalancerStore& balancers, BlockStore& blocks,
+          ListenerStore& listeners, const Sealer& sealer, ledger::Layout layout = {})
+      : book_(balancers, blocks),
+        lists_(client, balancers, blocks),
         listener_objects_(api::listeners(client, listeners)),
-        balancers_(balancers),
+        blocks_(blocks),
         listeners_(listeners),
-        sealer_(sealer) {}
+        sealer_(sealer),
+        layout_(layout) {}
 
-  // As our cache has them.
+  // What our cache has of all grants.
+  const GrantBook& book() const { return book_; }
   std::vector<ledger::Grant> grants(const model::LoadBalancerRef& lb) const;
   // What Listeners hold on a load balancer.
   std::vector<ledger::Holding> holdings(const model::LoadBalancerRef& lb,
-                                        const WhichListeners& which = {}) const;
+                                        const WhichListeners& which) const;
 
   // `conflict`: somebody else owns some of the ports; the error names them and the load balancer.
-  // All that wait for one load balancer at a moment go in one write, the first to come first.
+  // All that wait for one load balancer at a moment go in one write for each object that has such
+  // ports, the first to come first.
   Result<> grant(const Context& context, const model::LoadBalancerRef& lb,
                  const ledger::Grant& wanted);
   // What these Listeners stand on and somebody took away, if we made them and nobody else has it by
   // now: the edit of a grant costs no room its port.
   Result<> restore(const Context& context, const std::vector<ListenerPtr>& listeners);
   // Undoes `grant`: what the item had there before comes back.
-  Result<> take_back(const Context& context, const model::LoadBalancerRef& lb,
-                     const ledger::Grant& given, const std::vector<ledger::Grant>& before);
+  Result<> undo(const Context& context, const model::LoadBalancerRef& lb,
+                const ledger::Grant& given, const std::vector<ledger::Grant>& before);
   // All of an owner, on every load balancer. Where one of its Listeners lives, the grant stays.
   Result<> release(const Context& context, std::string_view owner_uid);
   // These, of one owner, on the load balancer of this object. Where a Listener lives, it stays.
   Result<> release(const Context& context, const std::string& balancer,
                    const std::vector<ledger::Grant>& grants);
+  // Takes back blocks in which nobody has anything, rebuilds lost ones, and removes what no
+  // LoadBalancer object names. False: somebody is writing there; it is for later.
+  Result<bool> tidy(const Context& context, const std::string& balancer);
 
  private:
   // One call of `grant`, while it waits.
@@ -76,44 +75,89 @@ class Grantor {
   };
   using Batch = std::vector<Waiting*>;
   using Answers = std::vector<std::optional<Result<>>>;  // of a batch
+  // An object with a list of grants, as we know it.
+  struct Home {
+    BalancerPtr balancer{};
+    BlockPtr block{};       // null: the list is the LoadBalancer object's own
+    ledger::Grant named{};  // of a block: how the LoadBalancer object names it
+    std::vector<ledger::Grant> grants{};
+  };
+  // Where each of several grants is to be written, and what must change first for that.
+  struct Routes {
+    std::vector<std::optional<std::string>> homes{};  // "": the list; or the name of a block
+    std::vector<ledger::BlockPorts> to_hand_on{};
+    std::vector<ledger::Grant> to_call_in{};
+    std::vector<ledger::Grant> lost{};
 
+    bool are_clear() const { return to_hand_on.empty() && to_call_in.empty() && lost.empty(); }
+  };
+  enum class Tried : std::uint8_t { done, again };
+
+  // Whose turn it is to write grants of a load balancer.
+  bool begin_turn(const std::string& balancer);
   Batch begin_write(const std::string& balancer);
   // Whoever came meanwhile writes next.
   void end_write(const std::string& balancer, const Batch& batch, Answers answers);
   Answers decide(const Context& context, const model::LoadBalancerRef& lb, const Batch& batch);
-  // False: it must be tried again for those that have no answer.
-  Result<bool> try_write(const Context& context, const model::LoadBalancerRef& lb,
-                         const Batch& batch, Answers& answers);
-  // The grants with what can be had of the batch, which is answered where nothing is to be written;
-  // `added` says which ones are new.
-  std::vector<ledger::Grant> with_batch(const model::LoadBalancerRef& lb,
-                                        const std::vector<ledger::Grant>& grants,
-                                        const Batch& batch, Answers& answers,
-                                        std::vector<std::size_t>& added) const;
+  Result<Tried> try_write(const Context& context, const model::LoadBalancerRef& lb,
+                          const Batch& batch, Answers& answers);
+  // What is known by now: that it is granted already, or that somebody has the ports.
+  void answer_known(const model::LoadBalancerRef& lb, const std::vector<ledger::Holding>& held,
+                    const Batch& batch, Answers& answers) const;
+  // What an item has elsewhere on the load balancer goes before it is granted its new ports.
+  // True: something went.
+  Result<bool> remove_former(const Context& context, const model::LoadBalancerRef& lb,
+                             const BalancerPtr& object,
+                             const std::vector<const ledger::Grant*>& wanted, const Routes& routes);
+  // `members` of the batch belong there. One without an answer afterwards is tried again.
+  Result<> write_home(const Context& context, const model::LoadBalancerRef& lb, const Home& home,
+                      const std::vector<ledger::Holding>& held, const Batch& batch,
+                      const std::vector<std::size_t>& members, Answers& answers);
+
+  Routes route(const api::LoadBalancer& object,
+               const std::vector<const ledger::Grant*>& wanted) const;
+  // Makes the way clear.
+  Result<> change_layout(const Context& context, const model::LoadBalancerRef& lb,
+                         const api::LoadBalancer& object, const Routes& routes);
+  // "": the list.
+  std::optional<Home> home_of(const BalancerPtr& object, const std::string& name) const;
+  // The list, and the blocks in which this owner has something.
+  std::vector<Home> homes_of(const BalancerPtr& object, std::string_view owner_uid) const;
+  Result<> swap(const Context& context, const Home& home,
+                const std::vector<ledger::Grant>& grants) const;
 
   std::vector<ledger::Holding> holdings(std::string_view balancer,
-                                        const std::vector<ledger::Grant>& grants,
-                                        const WhichListeners& which = {}) const;
+                                        const WhichListeners& which) const;
+  std::vector<ledger::Holding> held_around(std::string_view balancer,
+                                           const std::vector<const ledger::Grant*>& wanted) const;
   Result<> restore(const Context& context, const model::LoadBalancerRef& lb,
                    const std::vector<ledger::Holding>& own);
-  // The object was never there, or somebody deleted it.
+  Result<Tried> try_restore(const Context& context, const model::LoadBalancerRef& lb,
+                            const BalancerPtr& object, const std::vector<ledger::Holding>& own);
+  // Of these, what somebody took away and nobody else has: the runs of ports of each item.
+  std::vector<ledger::Grant> lost_of(std::string_view balancer,
+                                     const std::vector<ledger::Holding>& own, WallTime now) const;
+  // The object was never there, or somebody deleted it. In a turn.
   Result<> rebuild(const Context& context, const model::LoadBalancerRef& lb, const Batch& wanted);
+  // The same of a block that is named, and whose object is gone or another.
+  Result<> rebuild_block(const Context& context, const model::LoadBalancerRef& lb,
+                         const ledger::Grant& lost);
+  Result<> tidy_blocks(const Context& context, const std::string& balancer);
   // Those that our cache does not show yet are known then.
   Result<> list_listeners(const Context& context, const model::LoadBalancerRef& lb);
-  Result<> create(const Context& context, const model::LoadBalancerRef& lb,
-                  const std::vector<ledger::Grant>& grants);
-  // `precondition`: somebody wrote in between.
-  Result<> swap(const Context& context, const api::LoadBalancer& object,
-                const std::vector<ledger::Grant>& grants);
-  Result<> refresh(const Context& context, const std::string& name);
+  // After a write that was overtaken. `unavailable`: it is gone, and our cache does not know yet.
+  Result<> refresh(const Context& context, const std::string& balancer) const;
+  Result<> refresh(const Context& context, const model::LoadBalancerRef& lb, const Home& home);
 
-  const api::LoadBalancers objects_;
+  const GrantBook book_;
+  const GrantLists lists_;
   const api::Listeners listener_objects_;
-  const BalancerStore& balancers_;
+  const BlockStore& blocks_;
   const ListenerStore& listeners_;
   const Sealer& sealer_;
+  const ledger::Layout layout_;
   Mutex mu_;
-  // By LoadBalancer object: who waits for it. There is an entry while somebody writes.
+  // By LoadBalancer object: who waits for it. There is an entry while somebody has the turn.
   std::map<std::string, Batch> waiting_ GUARDED_BY(mu_);
 };
 

@@ -9,7 +9,7 @@
 #include "api/walkers.h"
 #include "claims/grantor.h"
 #include "claims/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
 
 namespace berth::claims {
@@ -27,6 +27,8 @@ class GrantorBatchTest : public ::testing::Test {
  protected:
   GrantorBatchTest() {
     add_indexes(listeners_, {});
+    add_indexes(balancers_);
+    add_indexes(blocks_);
     // The first write takes a moment, in which the next ones come.
     for (int i = 0; i < 2; ++i) api_.on({"POST", "loadbalancers"}, {.late = 50ms});
   }
@@ -50,7 +52,7 @@ class GrantorBatchTest : public ::testing::Test {
     }));
   }
   std::size_t granted(const std::string& lb) const {
-    return grants_of(*balancers_.get({"", lb})).size();
+    return list_of(*balancers_.get({"", lb})).size();
   }
 
   sim::Kernel kernel_{1};
@@ -58,7 +60,10 @@ class GrantorBatchTest : public ::testing::Test {
   kube::Client client_{api_, kube::fixed_config("https://api:6443", {})};
   BalancerStore balancers_;
   ListenerStore listeners_;
-  Grantor grantor_{client_, balancers_, listeners_, testing::sealer()};
+  BlockStore blocks_;
+  // Lists are never long: this is about one object.
+  Grantor grantor_{client_,    balancers_,        blocks_,
+                   listeners_, testing::sealer(), {.long_list = 10'000}};
   std::deque<std::optional<Result<>>> answers_;
   std::vector<std::unique_ptr<Task>> tasks_;
 };
@@ -114,7 +119,7 @@ TEST_F(GrantorBatchTest, AnOvertakenWriteIsDecidedAnewForAll) {
   wait();
   api_.on({"PATCH", "loadbalancers"}, {.before = [this] {
             wire::Array grants;
-            for (const ledger::Grant& grant : grants_of(*balancers_.get({"", "edge.demo"})))
+            for (const ledger::Grant& grant : list_of(*balancers_.get({"", "edge.demo"})))
               grants.push_back(api::encode(to_api(grant)));
             grants.push_back(api::encode(to_api(port(7, 30001))));
             api_.edit(api::load_balancer_kind().type, {"", "edge.demo"},

@@ -7,7 +7,7 @@
 
 #include "api/walkers.h"
 #include "claims/test_support.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::claims {
 namespace {
@@ -30,7 +30,11 @@ ledger::Grant grant_of(std::string pool, model::PortRange ports) {
 
 class GrantorTest : public ::testing::Test {
  protected:
-  GrantorTest() { add_indexes(listeners_, {}); }
+  GrantorTest() {
+    add_indexes(listeners_, {});
+    add_indexes(balancers_);
+    add_indexes(blocks_);
+  }
 
   void has_listeners(const std::vector<api::Listener>& listeners) {
     Array items;
@@ -68,7 +72,8 @@ class GrantorTest : public ::testing::Test {
   kube::Client client_{transport_, kube::fixed_config("https://api:6443", {})};
   BalancerStore balancers_;
   ListenerStore listeners_;
-  Grantor grantor_{client_, balancers_, listeners_, testing::sealer()};
+  BlockStore blocks_;
+  Grantor grantor_{client_, balancers_, blocks_, listeners_, testing::sealer()};
   const Context context_{.tasks = tasks_};
 };
 

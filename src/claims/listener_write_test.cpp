@@ -6,7 +6,7 @@
 
 #include "api/decode.h"
 #include "claims/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 
 namespace berth::claims {
 namespace {

@@ -4,14 +4,6 @@
 #include <set>
 
 namespace berth::claims {
-void add_indexes(BalancerStore& store) {
-  store.add_index(std::string(kGrantOwnerIndex),
-                  [](const api::LoadBalancer& object, kube::EmitKey emit) {
-                    std::set<std::string_view> owners;
-                    for (const api::Grant& grant : object.spec.grants)
-                      if (owners.insert(grant.owner_uid).second) emit(grant.owner_uid);
-                  });
-}
 
 Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
     const api::PortPool& pool, const api::PortPoolItem& item) const {
@@ -32,14 +24,12 @@ Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
 std::vector<model::Standing> Resolver::granted_to(const api::PortPool& pool,
                                                   const std::string& item) const {
   std::vector<model::Standing> out;
-  for (const auto& object : balancers_.by_index(kGrantOwnerIndex, pool.meta.uid)) {
-    const bool has = std::ranges::any_of(object->spec.grants, [&](const api::Grant& grant) {
-      return grant.owner_uid == pool.meta.uid && grant.item == item;
-    });
-    if (!has) continue;
-    Result<model::LoadBalancerRef> ref = ref_of(*object);
+  for (const auto& [balancer, grants] : book_.of_owner(pool.meta.uid)) {
+    if (std::ranges::find(grants, item, &ledger::Grant::item) == grants.end()) continue;
+    const BalancerPtr object = book_.balancers().get("", balancer);
+    Result<model::LoadBalancerRef> ref = object ? ref_of(*object) : fail(Code::not_found, "gone");
     // Its name says the same, and nobody can edit that.
-    if (ref && model::object_name(*ref) == object->meta.name) out.push_back({std::move(*ref)});
+    if (ref && model::object_name(*ref) == balancer) out.push_back({std::move(*ref)});
   }
   return out;
 }

@@ -17,16 +17,11 @@ namespace berth::claims {
 using RefsOf = std::function<Result<std::vector<model::LoadBalancerRef>>(
     const api::PortPool& pool, const api::PortPoolItem& item)>;
 
-// Name of the index on the LoadBalancer store: by the uid of each owner of a grant.
-inline constexpr std::string_view kGrantOwnerIndex = "grant-owner";
-// Before the informer starts.
-void add_indexes(BalancerStore& store);
-
 class Resolver {
  public:
-  Resolver(const BalancerStore& balancers, const ListenerStore& listeners, const Sealer& sealer,
+  Resolver(const GrantBook& book, const ListenerStore& listeners, const Sealer& sealer,
            model::LoadBalancerDefaults defaults, model::LookUp look_up)
-      : balancers_(balancers),
+      : book_(book),
         listeners_(listeners),
         sealer_(sealer),
         defaults_(std::move(defaults)),
@@ -41,7 +36,7 @@ class Resolver {
   std::vector<model::Standing> held_by(const api::PortPool& pool, const std::string& item,
                                        const std::vector<model::Standing>& granted) const;
 
-  const BalancerStore& balancers_;
+  const GrantBook book_;
   const ListenerStore& listeners_;
   const Sealer& sealer_;
   const model::LoadBalancerDefaults defaults_;

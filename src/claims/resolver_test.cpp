@@ -23,6 +23,7 @@ class ResolverTest : public ::testing::Test {
   ResolverTest() {
     add_indexes(listeners_, {});
     add_indexes(balancers_);
+    add_indexes(blocks_);
     pool_.spec.pool_items.front().load_balancer_ids = {"lb-1"};
   }
 
@@ -42,7 +43,8 @@ class ResolverTest : public ::testing::Test {
   }
   std::vector<LoadBalancerRef> meaning() const { return result().value(); }
   Result<std::vector<LoadBalancerRef>> result() const {
-    const Resolver resolver(balancers_, listeners_, testing::sealer(), {Provider::tencent, "ap-z"},
+    const Resolver resolver({balancers_, blocks_}, listeners_, testing::sealer(),
+                            {Provider::tencent, "ap-z"},
                             [this](const LoadBalancerRef&) { return directory_; });
     return resolver.load_balancers_of(pool_, pool_.spec.pool_items.front());
   }
@@ -68,6 +70,7 @@ class ResolverTest : public ::testing::Test {
   api::PortPool pool_ = pool_with({tcp_item("item1", 30000, 30002)});
   ListenerStore listeners_;
   BalancerStore balancers_;
+  BlockStore blocks_;
   std::uint64_t version_ = 0;
   Result<LoadBalancerRef> directory_ = fail(Code::unavailable, "does not answer");
 };

@@ -167,6 +167,14 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
                                          const Sealer& sealer,
                                          const std::vector<ledger::Grant>& grants,
                                          const WhichListeners& which) {
+  return holdings_on(
+      listeners, balancer, sealer,
+      [&](const ledger::Stand& stand) { return ledger::is_granted(grants, stand); }, which);
+}
+
+std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
+                                         const Sealer& sealer, const IsGranted& is_granted,
+                                         const WhichListeners& which) {
   std::vector<ListenerPtr> by_age = listeners.by_index(kBalancerIndex, balancer);
   if (which) std::erase_if(by_age, [&](const ListenerPtr& listener) { return !which(*listener); });
   std::ranges::sort(by_age, {}, [](const ListenerPtr& listener) {
@@ -177,7 +185,7 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
     const Trust trust = sealer.judge(*listener);
     if (trust == Trust::forged) continue;
     for (ledger::Holding& holding : holdings_of(*listener))
-      if (trust != Trust::unsealed || ledger::is_granted(grants, stand_of(holding)))
+      if (trust != Trust::unsealed || is_granted(stand_of(holding)))
         out.push_back(std::move(holding));
   }
   return out;

@@ -93,6 +93,11 @@ std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::st
                                          const Sealer& sealer,
                                          const std::vector<ledger::Grant>& grants,
                                          const WhichListeners& which = {});
+// The same, where it is asked for each of them whether it lies in a grant.
+using IsGranted = std::function<bool(const ledger::Stand& stand)>;
+std::vector<ledger::Holding> holdings_on(const ListenerStore& listeners, std::string_view balancer,
+                                         const Sealer& sealer, const IsGranted& is_granted,
+                                         const WhichListeners& which);
 // Those that may matter when its owner is granted these ports: all of that owner, and what lies on
 // them.
 WhichListeners around(std::string_view owner_uid, const model::PortRange& ports);

@@ -4,24 +4,23 @@
 
 #include "api/keys.h"
 #include "api/walkers.h"
+#include "base/fnv.h"
 
 namespace berth::claims {
 namespace {
 
-// FNV-1a over the parts of a spec, each ended by a byte that no part has.
+// Over the parts of a spec, each ended by a byte that no part has.
 class Hash {
  public:
   Hash& add(std::string_view text) {
-    for (const char c : text) step(static_cast<unsigned char>(c));
-    step(0xff);
+    hash_.add(text).add(static_cast<unsigned char>(0xff));
     return *this;
   }
   Hash& add(std::int64_t number) { return add(fmt::format("{}", number)); }
-  std::string text() const { return fmt::format("{:016x}", value_); }
+  std::string text() const { return fmt::format("{:016x}", hash_.value()); }
 
  private:
-  void step(unsigned char byte) { value_ = (value_ ^ byte) * 1099511628211ull; }
-  std::uint64_t value_ = 14695981039346656037ull;
+  Fnv1a64 hash_;
 };
 
 template <class T>

@@ -8,7 +8,7 @@
 #include "api/decode.h"
 #include "claims/claimer.h"
 #include "claims/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 
 namespace berth::claims::testing {
 

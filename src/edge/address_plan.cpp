@@ -5,18 +5,15 @@
 #include <optional>
 
 #include "base/file.h"
+#include "base/fnv.h"
 
 namespace berth::edge {
 namespace {
 
 constexpr std::size_t kMaxProcFile = 64u << 10;
 
-// FNV-1a in 32 bits: addresses that people have noted down hang on it.
-std::uint32_t address_hash(std::string_view text) {
-  std::uint32_t hash = 2166136261u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
-}
+// Addresses that people have noted down hang on it.
+std::uint32_t address_hash(std::string_view text) { return Fnv1a32().add(text).value(); }
 
 // CAP_NET_BIND_SERVICE, as the kernel shows it to the process itself.
 bool may_open_all_ports() {

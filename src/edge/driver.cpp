@@ -1,4 +1,5 @@
 #include "edge/driver.h"
+#include "base/fnv.h"
 #include "lb/questions.h"
 
 #include <algorithm>
@@ -110,9 +111,7 @@ model::ListenerId EdgeDriver::id_for(const model::LoadBalancerRef& lb, const For
       fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.transport),
                   spec.ports.first, spec.ports.last, spec.name);
   for (;;) {
-    std::uint64_t hash = 14695981039346656037u;  // FNV-1a
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
-    model::ListenerId id(fmt::format("edge-{:016x}", hash));
+    model::ListenerId id(fmt::format("edge-{:016x}", Fnv1a64().add(text).value()));
     if (table_.find(lb, id) == nullptr) return id;
     text += '+';  // two that have met in 64 bits
   }
@@ -264,14 +263,15 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context, const l
     if (again.empty() || context.expired()) break;
     left = std::move(again);
   }
-  for (const lb::TargetChange& change : changes) followers_.look(place.lb, change.rule);
+  for (const lb::TargetChange& change : changes) followers_.note_change(place.lb, change.rule);
   return outcomes;
 }
 
 void EdgeDriver::check_health(const ListenerRecord& record) {
-  health_->set(
-      record.listener, record.spec.attributes.health_check,
-      [this, lb = record.lb, rule = lb::RuleRef{record.id, {}}] { followers_.look(lb, rule); });
+  health_->set(record.listener, record.spec.attributes.health_check,
+               [this, lb = record.lb, rule = lb::RuleRef{record.id, {}}] {
+                 followers_.note_change(lb, rule);
+               });
 }
 
 // Returns when the threads have done what was posted to them, and says that sockets are closed.
@@ -398,7 +398,7 @@ std::vector<Result<>> EdgeDriver::change_rules(const Context& context, const lb:
     const MutexLock lock(mu_);
     for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(place.lb, change));
   }
-  for (const lb::RuleChange& change : changes) followers_.look(place.lb, change.rule);
+  for (const lb::RuleChange& change : changes) followers_.note_change(place.lb, change.rule);
   return outcomes;
 }
 

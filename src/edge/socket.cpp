@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/fnv.h"
+
 namespace berth::edge {
 namespace {
 
@@ -65,21 +67,13 @@ Result<Fd> with_address(const model::Target& target) {
   return open(*address);
 }
 
-// FNV-1a.
-constexpr std::uint64_t kHashBegin = 14695981039346656037u;
-std::uint64_t hash_bytes(std::uint64_t hash, const void* bytes, std::size_t size) {
-  const auto* at = static_cast<const unsigned char*>(bytes);
-  for (std::size_t i = 0; i < size; ++i) hash = (hash ^ at[i]) * 1099511628211u;
-  return hash;
-}
-
 }  // namespace
 
-std::uint64_t stable_hash(std::string_view bytes) {
-  return hash_bytes(kHashBegin, bytes.data(), bytes.size());
-}
+std::uint64_t stable_hash(std::string_view bytes) { return Fnv1a64().add(bytes).value(); }
 std::uint64_t stable_hash(const IpBytes& ip) {
-  return hash_bytes(kHashBegin, ip.data(), ip.size());
+  Fnv1a64 hash;
+  for (const std::uint8_t byte : ip) hash.add(byte);
+  return hash.value();
 }
 
 bool is_ipv4(const IpBytes& ip) {

@@ -21,12 +21,12 @@ auto make(const Context& context, const Line& line, Action action, std::size_t s
     -> std::invoke_result_t<F&, const Context&> {
   Tasks& tasks = context.tasks;
   const Instant start = tasks.now();
-  auto results = call(context.within(line.office.options.call_limit));
+  auto results = call(context.within(line.shared.options.call_limit));
   while (results.size() < size) {
     results.emplace_back(fail(Code::internal, "the driver gave no result for this entry"));
   }
   const Instant end = tasks.now();
-  line.office.metrics.call(line.place.lb.provider, to_string(action), sum_up(results), end - start);
+  line.shared.metrics.call(line.place.lb.provider, to_string(action), sum_up(results), end - start);
   return results;
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/context.h"
-#include "engine/office.h"
+#include "engine/shared_state.h"
 #include "lb/listeners.h"
 
 namespace berth::engine {
@@ -19,7 +19,7 @@ using lb::Action;
 struct Line {
   lb::Listeners& driver;
   const lb::Place& place;
-  Office& office;
+  SharedState& shared;
 };
 
 Result<std::vector<lb::ObservedListener>> list_listeners(const Context& context, const Line& line);

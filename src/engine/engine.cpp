@@ -1,8 +1,8 @@
 #include "engine/engine.h"
 
-#include "engine/desk.h"
 #include "engine/mailbox.h"
-#include "engine/office.h"
+#include "engine/place_reconciler.h"
+#include "engine/shared_state.h"
 
 namespace berth::engine {
 
@@ -11,16 +11,16 @@ class Engine::Impl {
   Impl(Tasks& tasks, lb::Drivers drivers, Catalog catalog, Sink& sink,
        std::function<bool()> may_act, Random random, EngineOptions options)
       : tasks_(tasks),
-        office_(std::move(drivers), std::move(catalog), sink, std::move(may_act), random,
+        shared_(std::move(drivers), std::move(catalog), sink, std::move(may_act), random,
                 std::move(options)),
         boxes_(tasks, [this](const model::LoadBalancerRef& lb) {
-          const lb::Driver* const driver = office_.drivers.of(lb);
+          const lb::Driver* const driver = shared_.drivers.of(lb);
           return driver && driver->listeners->abilities().serial_writes;
         }) {}
 
   void run(const Context& context) {
     std::vector<std::unique_ptr<Task>> workers;
-    while (workers.size() < office_.options.max_workers &&
+    while (workers.size() < shared_.options.max_workers &&
            boxes_.wait_for_lack_of_workers(context.stop)) {
       workers.push_back(tasks_.spawn("engine", [&](std::stop_token stop) {
         Context own = context;
@@ -36,15 +36,16 @@ class Engine::Impl {
   }
 
   Tasks& tasks_;
-  Office office_;
+  SharedState shared_;
   Mailboxes boxes_;
 
  private:
   void work(const Context& context) {
     while (Box* box = boxes_.take(context.stop)) {
-      if (!box->desk) box->desk = std::make_shared<Desk>(office_, box->place);
-      Mail mail = boxes_.read(*box);
-      boxes_.give_back(*box, box->desk->step(context, std::move(mail)));
+      if (!box->reconciler)
+        box->reconciler = std::make_shared<PlaceReconciler>(shared_, box->place);
+      Messages messages = boxes_.read(*box);
+      boxes_.give_back(*box, box->reconciler->step(context, std::move(messages)));
     }
   }
 };

@@ -1,7 +1,7 @@
 // What the caller hears of a listener that it believes to be as wished, and that is not.
 #include <gmock/gmock.h>
 
-#include "engine/fixture.h"
+#include "engine/test_engine.h"
 
 namespace berth::engine {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/fixture.h"
+#include "engine/test_engine.h"
 
 namespace berth::engine {
 namespace {

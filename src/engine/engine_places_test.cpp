@@ -5,8 +5,8 @@
 #include <set>
 #include <type_traits>
 
-#include "engine/fixture.h"
-#include "lb/forwarding_listeners.h"
+#include "engine/test_engine.h"
+#include "lb/test_forwarding_listeners.h"
 
 namespace berth::engine {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include "engine/fixture.h"
-#include "lb/forwarding_listeners.h"
+#include "engine/test_engine.h"
+#include "lb/test_forwarding_listeners.h"
 
 namespace berth::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/fixture.h"
+#include "engine/test_engine.h"
 
 namespace berth::engine {
 namespace {

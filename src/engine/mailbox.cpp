@@ -74,14 +74,14 @@ void Mailboxes::pass_on(const Box& box, const Next& next) {
   if (next.room) {
     for (Box* other : box.family->boxes) {
       if (other == &box) continue;
-      other->mail.room = true;
+      other->messages.room = true;
       schedule(*other, tasks_.now());
     }
   }
   for (const lb::Place& place : next.also) {
     Box& other = box_of(place);
-    other.mail.audit = other.mail.audit || next.told.audit;
-    other.mail.attend = other.mail.attend || next.told.attend;
+    other.messages.audit = other.messages.audit || next.told.audit;
+    other.messages.attend = other.messages.attend || next.told.attend;
     schedule(other, tasks_.now());
   }
 }
@@ -100,12 +100,12 @@ void Mailboxes::want(WishKey key, Wish wish) {
   Box& box = box_of({wish.lb, wish.credential});
   Box*& owner = box_of_key_[key];
   if (owner && owner != &box) {
-    owner->mail.wishes[key] = std::nullopt;  // the wish moved to another place
+    owner->messages.wishes[key] = std::nullopt;  // the wish moved to another place
     schedule(*owner, tasks_.now());
   }
-  if (owner && owner != &box && owner->place.lb == box.place.lb) box.mail.moved.insert(key);
+  if (owner && owner != &box && owner->place.lb == box.place.lb) box.messages.moved.insert(key);
   owner = &box;
-  box.mail.wishes.insert_or_assign(std::move(key), std::move(wish));
+  box.messages.wishes.insert_or_assign(std::move(key), std::move(wish));
   schedule(box, tasks_.now());
 }
 
@@ -115,21 +115,21 @@ void Mailboxes::forget(const WishKey& key) {
   if (it == box_of_key_.end()) return;
   Box& box = *it->second;
   box_of_key_.erase(it);
-  box.mail.wishes[key] = std::nullopt;
+  box.messages.wishes[key] = std::nullopt;
   schedule(box, tasks_.now());
 }
 
 void Mailboxes::audit(const model::LoadBalancerRef& lb) {
   const MutexLock lock(mu_);
   Box& box = box_of(lb::Place(lb));
-  box.mail.audit = true;
+  box.messages.audit = true;
   schedule(box, tasks_.now());
 }
 
 void Mailboxes::attend(const model::LoadBalancerRef& lb) {
   const MutexLock lock(mu_);
   Box& box = box_of(lb::Place(lb));
-  box.mail.attend = true;
+  box.messages.attend = true;
   schedule(box, tasks_.now());
 }
 
@@ -196,13 +196,13 @@ void Mailboxes::arrived() {
   --on_their_way_;
 }
 
-Mail Mailboxes::read(Box& box) {
+Messages Mailboxes::read(Box& box) {
   const MutexLock lock(mu_);
-  Mail mail = std::exchange(box.mail, {});
-  mail.shared = std::ranges::any_of(box.family->boxes, [&](const Box* other) {
+  Messages messages = std::exchange(box.messages, {});
+  messages.has_siblings = std::ranges::any_of(box.family->boxes, [&](const Box* other) {
     return other != &box && other->place.lb == box.place.lb;
   });
-  return mail;
+  return messages;
 }
 
 void Mailboxes::give_back(Box& box, const Next& next) {
@@ -210,16 +210,16 @@ void Mailboxes::give_back(Box& box, const Next& next) {
   for (const WishKey& key : next.settled) {
     const auto it = box_of_key_.find(key);
     const bool still_here = it != box_of_key_.end() && it->second == &box;
-    if (still_here && !box.mail.wishes.contains(key)) box_of_key_.erase(it);
+    if (still_here && !box.messages.wishes.contains(key)) box_of_key_.erase(it);
   }
   for (const WishKey& key : next.opened) {
     // So that whoever forgets it, or wants it elsewhere, is heard here.
     const auto [it, is_new] = box_of_key_.try_emplace(key, &box);
-    if (!is_new && it->second != &box) box.mail.wishes.try_emplace(key, std::nullopt);
+    if (!is_new && it->second != &box) box.messages.wishes.try_emplace(key, std::nullopt);
   }
   end_turn(box);
   pass_on(box, next);
-  if (!box.mail.empty()) return schedule(box, tasks_.now());
+  if (!box.messages.empty()) return schedule(box, tasks_.now());
   if (next.retire) return erase(box);
   if (next.due != kNever) schedule(box, next.due);
 }

@@ -22,25 +22,25 @@
 
 namespace berth::engine {
 
-class Desk;
+class PlaceReconciler;
 
-struct Mail {
+struct Messages {
   std::map<WishKey, std::optional<Wish>> wishes{};  // nothing: forget the key
   bool audit = false;
   // Wishes that another place of the load balancer had open until now: a call of it may still land.
   std::set<WishKey> moved{};
   bool attend = false;
-  bool shared = false;  // there are other places of this load balancer
-  bool room = false;    // another place of the same quota has less than before
+  bool has_siblings = false;  // there are other places of this load balancer
+  bool room = false;          // another place of the same quota has less than before
 
   bool empty() const { return wishes.empty() && !audit && !attend && !room; }
 };
 
-// One place. The desk belongs to the worker that has taken the box.
+// One place. The reconciler belongs to the worker that has taken the box.
 struct Box {
   explicit Box(lb::Place where) : place(std::move(where)) {}
   const lb::Place place;
-  std::shared_ptr<Desk> desk{};
+  std::shared_ptr<PlaceReconciler> reconciler{};
 
  private:
   friend class Mailboxes;
@@ -54,7 +54,7 @@ struct Box {
   // While another one of its family has the turn: its own, which is kept for it.
   Instant put_off = kNever;
   std::uint64_t put_off_turn = 0;
-  Mail mail{};
+  Messages messages{};
   Instant due = kNever;
   std::uint64_t turn = 0;
   bool taken = false;
@@ -78,17 +78,17 @@ class Mailboxes {
   // new one is then counted as on its way until it has `arrived`. False: the stop was requested.
   bool wait_for_lack_of_workers(std::stop_token stop);
   void arrived();
-  Mail read(Box& box);
+  Messages read(Box& box);
 
   struct Next {
-    Instant due = kNever;            // earlier if mail comes
-    bool retire = false;             // nothing to remember: drop the box unless mail came
+    Instant due = kNever;            // earlier if messages come
+    bool retire = false;             // nothing to remember: drop the box unless messages came
     std::vector<WishKey> settled{};  // keys that have no wish open any more
     std::vector<WishKey> opened{};   // repairs that nobody asked for
     bool room = false;               // others of the same quota may try again
     // Places of the same load balancer that shall hear what this one was told.
     std::vector<lb::Place> also{};
-    Mail told{};
+    Messages told{};
   };
   void give_back(Box& box, const Next& next);
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/desk.h"
+#include "engine/place_reconciler.h"
 #include "engine/test_support.h"
 
 namespace berth::engine {
@@ -48,9 +48,9 @@ TEST_F(MailboxTest, TheNewestWishOfAKeyCounts) {
   boxes_.want(WishKey("a"), wish_for(1, {target(7)}));
   Box* box = take();
   ASSERT_TRUE(box);
-  const Mail mail = boxes_.read(*box);
-  ASSERT_EQ(mail.wishes.size(), 1u);
-  EXPECT_EQ(mail.wishes.at(WishKey("a"))->spec->rules.front().targets.size(), 1u);
+  const Messages messages = boxes_.read(*box);
+  ASSERT_EQ(messages.wishes.size(), 1u);
+  EXPECT_EQ(messages.wishes.at(WishKey("a"))->spec->rules.front().targets.size(), 1u);
 }
 
 // Nobody asked for it, so nobody else knows where it is.
@@ -62,9 +62,9 @@ TEST_F(MailboxTest, ARepairIsForgottenToo) {
   boxes_.give_back(*box, {.opened = {WishKey("a"), WishKey("b")}});
   boxes_.forget(WishKey("a"));
   ASSERT_EQ(take(), box);
-  const Mail mail = boxes_.read(*box);
-  ASSERT_EQ(mail.wishes.size(), 1u);
-  EXPECT_FALSE(mail.wishes.at(WishKey("a")));
+  const Messages messages = boxes_.read(*box);
+  ASSERT_EQ(messages.wishes.size(), 1u);
+  EXPECT_FALSE(messages.wishes.at(WishKey("a")));
   // The other one is wanted elsewhere before it is told that a repair was begun.
   Wish elsewhere = wish_for(1);
   elsewhere.credential = model::CredentialId("team-a");

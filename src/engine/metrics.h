@@ -27,7 +27,7 @@ class EngineMetrics {
             Duration took);
   void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
   void leftovers(const model::LoadBalancerRef& lb, std::size_t removed);
-  // By how much it changed: several desks may serve one load balancer.
+  // By how much it changed: several reconcilers may serve one load balancer.
   void depth(const model::LoadBalancerRef& lb, double change);
 
  private:

@@ -1,5 +1,5 @@
 // The wishes of one load balancer that are not met yet. What waits for a Pod comes before bulk
-// work. Belongs to a desk; not thread-safe.
+// work. Belongs to a reconciler; not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // Which calls come next: the steps of a plan that are possible now, in rounds of calls of one kind.
 //
 // Kinds take turns, so that none waits for all of another. Changes of targets go in between all the
-// time, because Pods wait for them. Belongs to a desk; pure but for whose turn it is.
+// time, because Pods wait for them. Belongs to a reconciler; pure but for whose turn it is.
 #pragma once
 
 #include <cstdint>

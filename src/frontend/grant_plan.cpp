@@ -25,40 +25,40 @@ std::string spelling_of(const api::LoadBalancer& object) {
 }
 
 // What somebody else was granted of these ports, before our own grant was written.
-const api::Grant* earlier_grant(const api::LoadBalancer& object, const ledger::Grant& wanted,
-                                const std::string& own_since) {
-  for (const api::Grant& grant : object.spec.grants) {
-    if (grant.protocol == model::to_string(wanted.transport) &&
-        grant.start_port <= wanted.ports.last && wanted.ports.first <= grant.end_port &&
-        (own_since.empty() || grant.since < own_since))
-      return &grant;
+std::optional<ledger::Grant> earlier_grant(const std::vector<ledger::Grant>& grants,
+                                           const ledger::Grant& wanted,
+                                           const std::optional<WallTime>& own_since) {
+  for (const ledger::Grant& grant : grants) {
+    if (grant.transport == wanted.transport && grant.ports.overlaps(wanted.ports) &&
+        (!own_since || grant.since < *own_since))
+      return grant;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::string same_address(const WantedGrant& wanted,
-                         const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) {
-  const auto own = std::ranges::find(balancers, model::object_name(wanted.lb),
-                                     [](const auto& object) { return object->meta.name; });
-  if (own == balancers.end()) return "";
-  std::string since;
-  for (const api::Grant& grant : (*own)->spec.grants)
-    if (grant.owner_uid == wanted.grant.owner.uid && grant.item == wanted.grant.item)
+std::string same_address(const WantedGrant& wanted, const claims::GrantBook& book) {
+  const std::string name = model::object_name(wanted.lb);
+  const claims::BalancerPtr own = book.balancers().get("", name);
+  if (!own) return "";
+  std::optional<WallTime> since;
+  for (const ledger::Grant& grant : book.around(name, wanted.grant.owner.uid, wanted.grant.ports))
+    if (grant.owner.uid == wanted.grant.owner.uid && grant.item == wanted.grant.item)
       since = grant.since;
-  for (const auto& other : balancers) {
-    if (other == *own || other->spec.provider != (*own)->spec.provider ||
-        other->spec.load_balancer_id != model::id_text(wanted.lb) || !share_address(**own, *other))
+  for (const auto& other : book.balancers().all()) {
+    if (other == own || other->spec.provider != own->spec.provider ||
+        other->spec.load_balancer_id != model::id_text(wanted.lb) || !share_address(*own, *other))
       continue;
-    const api::Grant* const grant = earlier_grant(*other, wanted.grant, since);
+    const std::optional<ledger::Grant> grant =
+        earlier_grant(book.on(other->meta.name, wanted.grant.ports), wanted.grant, since);
     if (!grant) continue;
     return fmt::format(
-        "load balancers {} and {} have one address, {}, where {} ports {}-{} are granted to {} "
-        "{}/{}: write the same text for both",
-        spelling_of(**own), spelling_of(*other), (*own)->status.vips.front(), grant->protocol,
-        grant->start_port, grant->end_port, grant->owner_kind, grant->owner_namespace,
-        grant->owner_name);
+        "load balancers {} and {} have one address, {}, where {} ports {}-{} are granted to {}: "
+        "write the same text for both",
+        spelling_of(*own), spelling_of(*other), own->status.vips.front(),
+        model::to_string(grant->transport), grant->ports.first, grant->ports.last,
+        grant->owner.to_string());
   }
   return "";
 }
@@ -67,7 +67,7 @@ GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted
                       const Standing& standing) {
   GrantPlan plan;
   for (const WantedGrant& one : wanted) {
-    const std::vector<ledger::Grant> grants = standing.grants_on(one.lb);
+    const std::vector<ledger::Grant> grants = standing.grants_on(one.lb, one.grant);
     if (ledger::has_grant(grants, one.grant)) {
       // Somebody may have edited what was granted.
       const std::vector<ledger::Holding> others =

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "api/load_balancer.h"
+#include "claims/grant_book.h"
 #include "claims/seal.h"
 #include "frontend/owner.h"
 #include "frontend/wants.h"
@@ -27,7 +26,10 @@ struct GrantPlan {
 
 // What is known of load balancers.
 struct Standing {
-  std::function<std::vector<ledger::Grant>(const model::LoadBalancerRef& lb)> grants_on{};
+  // Those on the ports that are wanted, and all of the owner.
+  std::function<std::vector<ledger::Grant>(const model::LoadBalancerRef& lb,
+                                           const ledger::Grant& wanted)>
+      grants_on{};
   std::function<std::vector<ledger::Holding>(const model::LoadBalancerRef& lb,
                                              const claims::WhichListeners& which)>
       holdings_on{};
@@ -41,7 +43,6 @@ GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted
 // Two texts may mean one load balancer: `lb-1`, and `ap-y:lb-1` under another default region. They
 // have an object each, and one address. Whoever was granted the ports later is told so; empty when
 // there is no such other.
-std::string same_address(const WantedGrant& wanted,
-                         const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers);
+std::string same_address(const WantedGrant& wanted, const claims::GrantBook& book);
 
 }  // namespace berth::frontend

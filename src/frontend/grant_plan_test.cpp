@@ -28,7 +28,7 @@ class GrantPlanTest : public ::testing::Test {
     const model::PortRange ports{30000, 30009};
     return plan_grants(
         owner_, {grant_on("east", owner_, ports, part_), grant_on("west", owner_, ports, part_)},
-        {.grants_on = [this](const auto& lb) { return at(grants_, lb.id); },
+        {.grants_on = [this](const auto& lb, const auto&) { return at(grants_, lb.id); },
          .holdings_on = [this](const auto& lb, const auto&) { return at(holdings_, lb.id); },
          .rival_of = [this](const auto& owner,
                             const auto& wanted) { return contenders_.older_than(owner, wanted); }});
@@ -135,13 +135,24 @@ TEST(SameAddress, IsNamedWithBothSpellings) {
     return WantedGrant{.lb = {model::Provider::edge, object.spec.region, "lb-1"},
                        .grant = {.ports = {30000, 30009}, .owner = {.uid = uid}, .item = "item1"}};
   };
-  EXPECT_EQ(same_address(wanted_of(*second, "uid-of-second"), {first, second}),
+  kube::ResourceVersion version = 0;
+  const auto twin = [&](const WantedGrant& wanted) {
+    claims::BalancerStore balancers;
+    claims::BlockStore blocks;
+    claims::add_indexes(balancers);
+    claims::add_indexes(blocks);
+    for (const auto& object : {first, second}) {
+      object->meta.resource_version = ++version;
+      balancers.put(*object);
+    }
+    return same_address(wanted, claims::GrantBook(balancers, blocks));
+  };
+  EXPECT_EQ(twin(wanted_of(*second, "uid-of-second")),
             "load balancers ap-y:lb-1 and lb-1 have one address, 192.0.2.1, where TCP ports "
             "30000-30009 are granted to PortPool games/first: write the same text for both");
-  EXPECT_EQ(same_address(wanted_of(*first, "uid-of-first"), {first, second}), "")
-      << "who was there first is not disturbed";
+  EXPECT_EQ(twin(wanted_of(*first, "uid-of-first")), "") << "who was there first is not disturbed";
   second->status.vips = {"192.0.2.2"};
-  EXPECT_EQ(same_address(wanted_of(*second, "uid-of-second"), {first, second}), "");
+  EXPECT_EQ(twin(wanted_of(*second, "uid-of-second")), "");
 }
 
 }  // namespace

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <set>
 #include <span>
 
 #include "base/parallel.h"
 #include "claims/claim_patch.h"
 #include "frontend/listener_object.h"
+#include "frontend/names.h"
 
 namespace berth::frontend {
 namespace {
@@ -43,15 +43,8 @@ Result<> Keeper::settle_grants(const Context& context, const kube::ResourceType&
       (was_overtaken(restored.error()) || restored.error().code == Code::already_exists))
     return note(round);
   if (!restored) return restored;
-  std::set<std::string> gone;
-  for (const auto& balancer : house_.balancers.all()) {
-    for (const api::Grant& grant : balancer->spec.grants) {
-      const bool is_its = grant.owner_kind == type.kind && grant.owner_namespace == key.ns &&
-                          grant.owner_name == key.name;
-      if (is_its && grant.owner_uid != uid) gone.insert(grant.owner_uid);
-    }
-  }
-  for (const std::string& former : gone) {
+  for (const std::string& former : book().uids_of(type.kind, key)) {
+    if (former == uid) continue;
     // Where a Listener of it is left, the grant stays; its end brings us back.
     Result<> released = house_.grantor.release(context, former);
     if (!released && !was_overtaken(released.error())) return released;
@@ -61,16 +54,23 @@ Result<> Keeper::settle_grants(const Context& context, const kube::ResourceType&
 }
 
 Standing Keeper::standing() const {
-  return {
-      .grants_on = [this](const model::LoadBalancerRef& lb) { return house_.grantor.grants(lb); },
-      .holdings_on =
-          [this](const model::LoadBalancerRef& lb, const claims::WhichListeners& which) {
-            return house_.grantor.holdings(lb, which);
-          },
-      .rival_of =
-          [this](const Owner& owner, const WantedGrant& wanted) {
-            return house_.contenders.older_than(owner, wanted);
-          }};
+  return {.grants_on =
+              [this](const model::LoadBalancerRef& lb, const ledger::Grant& wanted) {
+                std::vector<ledger::Grant> out =
+                    book().around(model::object_name(lb), wanted.owner.uid, wanted.ports);
+                // Who has what in a block that is lost is known when it is rebuilt, which the
+                // grantor does for whoever asks first.
+                std::erase_if(out, ledger::is_block);
+                return out;
+              },
+          .holdings_on =
+              [this](const model::LoadBalancerRef& lb, const claims::WhichListeners& which) {
+                return house_.grantor.holdings(lb, which);
+              },
+          .rival_of =
+              [this](const Owner& owner, const WantedGrant& wanted) {
+                return house_.contenders.older_than(owner, wanted);
+              }};
 }
 
 Result<PartReport> Keeper::ensure_grants(const Context& context, const Owner& owner,
@@ -92,14 +92,14 @@ Result<PartReport> Keeper::ensure_grants(const Context& context, const Owner& ow
     // The cache was behind. What others may want is not held for a part that cannot be used.
     for (const GrantStep& step : std::span(plan.steps).first(i)) {
       if (Result<> back =
-              house_.grantor.take_back(context, step.wanted.lb, step.wanted.grant, step.before);
+              house_.grantor.undo(context, step.wanted.lb, step.wanted.grant, step.before);
           !back)
         return pass(back);
     }
     return no(granted.error());
   }
   for (const WantedGrant& one : part.grants) {
-    std::string twin = same_address(one, house_.balancers.all());
+    std::string twin = same_address(one, book());
     if (!twin.empty()) return PartReport{.problem = std::move(twin)};
   }
   return PartReport{};
@@ -108,18 +108,25 @@ Result<PartReport> Keeper::ensure_grants(const Context& context, const Owner& ow
 Result<Choice> Keeper::choose(const Owner& owner, const OpenWant& want) const {
   return frontend::choose(
       owner, want,
-      {.grants_on = [this](const model::LoadBalancerRef& lb) { return house_.grantor.grants(lb); },
+      {.grants_on =
+           [&](const model::LoadBalancerRef& lb) {
+             return book().around(model::object_name(lb), owner.uid, want.range);
+           },
        .holdings_in =
            [this](const model::LoadBalancerRef& lb, const model::PortRange& ports) {
              return house_.grantor.holdings(lb, claims::around("", ports));
            },
        .has_room =
            [this](const model::LoadBalancerRef& lb, std::size_t listeners) {
-             const auto object = house_.balancers.get({"", model::object_name(lb)});
+             const auto object = book().balancers().get({"", model::object_name(lb)});
              const std::int64_t quota = object ? object->status.listener_quota : 0;
              return quota == 0 ||
                     object->status.listeners_used + static_cast<std::int64_t>(listeners) <= quota;
            }});
+}
+
+void Keeper::settle_names(const Owner& owner, std::vector<WantedPart>& parts) const {
+  frontend::settle_names(owner, parts, {house_.listeners, house_.sealer, house_.defaults});
 }
 
 Survey Keeper::survey_of(const Owner& owner, const std::vector<WantedPart>& parts,
@@ -205,7 +212,7 @@ Result<> Keeper::remove_listener(const Context& context, const api::Listener& li
 Result<> Keeper::release_left(const Context& context, const Owner& owner,
                               const std::vector<WantedPart>& parts, const Survey& survey) const {
   for (const auto& [balancer, grants] :
-       grants_to_release(owner, parts, survey, house_.balancers.all())) {
+       grants_to_release(owner, parts, survey, book().of_owner(owner.uid))) {
     if (Result<> released = house_.grantor.release(context, balancer, grants); !released)
       return released;
   }

@@ -33,7 +33,6 @@ class Keeper {
   struct House {
     kube::Client& client;  // of the leader
     claims::ListenerStore& listeners;
-    const claims::BalancerStore& balancers;
     claims::Grantor& grantor;
     const claims::Sealer& sealer;
     claims::Courtesy& courtesy;
@@ -68,6 +67,10 @@ class Keeper {
   // `grants_of` it, and not before.
   Result<Choice> choose(const Owner& owner, const OpenWant& want) const;
 
+  // Where another load balancer's Listener has a wanted name, it gets a suffix (names.h). Before
+  // anything else is done with the parts.
+  void settle_names(const Owner& owner, std::vector<WantedPart>& parts) const;
+
   Survey survey_of(const Owner& owner, const std::vector<WantedPart>& parts,
                    std::map<std::string, PartReport> reports) const;
 
@@ -80,6 +83,7 @@ class Keeper {
   Result<bool> let_go(const Context& context, const Owner& owner, Round& round) const;
 
  private:
+  const claims::GrantBook& book() const { return house_.grantor.book(); }
   Standing standing() const;
   Result<> create_missing(const Context& context, const Owner& owner,
                           const std::vector<const WantedListener*>& missing, Round& round) const;

@@ -12,7 +12,7 @@
 #include "api/walkers.h"
 #include "claims/resolver.h"
 #include "frontend/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
 
 namespace berth::frontend {
@@ -28,10 +28,12 @@ class KeeperTest : public ::testing::Test {
   KeeperTest() {
     claims::add_indexes(listeners_, {});
     claims::add_indexes(balancers_);
+    claims::add_indexes(blocks_);
     api_.on_change = [this](std::string_view plural, const kube::ObjectKey& key,
                             const wire::Value* now) {
       if (plural == "listeners") tell(listeners_, api::decode_listener, key, now);
       if (plural == "loadbalancers") tell(balancers_, api::decode_load_balancer, key, now);
+      if (plural == "portblocks") tell(blocks_, api::decode_port_block, key, now);
     };
   }
   template <class Store, class Decode>
@@ -125,17 +127,12 @@ class KeeperTest : public ::testing::Test {
   kube::Client client_{api_, kube::fixed_config("https://api:6443", {})};
   claims::ListenerStore listeners_;
   claims::BalancerStore balancers_;
-  claims::Grantor grantor_{client_, balancers_, listeners_, claims::testing::sealer()};
+  claims::BlockStore blocks_;
+  claims::Grantor grantor_{client_, balancers_, blocks_, listeners_, claims::testing::sealer()};
   claims::Courtesy courtesy_;
   Contenders contenders_;
-  Keeper keeper_{{client_,
-                  listeners_,
-                  balancers_,
-                  grantor_,
-                  claims::testing::sealer(),
-                  courtesy_,
-                  contenders_,
-                  {}}};
+  Keeper keeper_{
+      {client_, listeners_, grantor_, claims::testing::sealer(), courtesy_, contenders_, {}}};
   const Context context_{.tasks = tasks_};
   const Owner main_ = stage("main");
   std::vector<std::string> refusals_;

@@ -284,16 +284,16 @@ std::vector<ListenerPtr> peers_in(const ListenerStore& listeners, const api::Lis
 
 std::map<std::string, std::vector<ledger::Grant>> grants_to_release(
     const Owner& owner, const std::vector<WantedPart>& parts, const Survey& survey,
-    const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) {
+    const std::map<std::string, std::vector<ledger::Grant>>& granted) {
   std::map<std::string, std::vector<ledger::Grant>> out;
-  for (const auto& object : balancers) {
-    for (ledger::Grant& grant : claims::grants_of(*object)) {
+  for (const auto& [balancer, grants] : granted) {
+    for (const ledger::Grant& grant : grants) {
       if (grant.owner.uid != owner.uid) continue;
       const auto report = survey.reports.find(grant.item);
       const bool is_part = report != survey.reports.end() && !report->second.refused;
       const bool used = survey.present.contains(grant.item) || survey.leaving.contains(grant.item);
-      const bool stays = is_part ? is_wanted_there(parts, grant, object->meta.name) : used;
-      if (!stays) out[object->meta.name].push_back(std::move(grant));
+      const bool stays = is_part ? is_wanted_there(parts, grant, balancer) : used;
+      if (!stays) out[balancer].push_back(grant);
     }
   }
   return out;

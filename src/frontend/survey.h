@@ -76,11 +76,11 @@ std::vector<std::string> peers_of(const api::Listener& lock);
 std::vector<claims::ListenerPtr> peers_in(const claims::ListenerStore& listeners,
                                           const api::Listener& lock);
 
-// Grants that nobody uses, by LoadBalancer object: of parts that are wanted no more, of parts that
-// were granted some of their ports before others were refused, and what a part had where it wants
-// nothing any more. Where a Listener of it lives, the grant stays.
+// Of what is granted, what nobody uses, by LoadBalancer object: of parts that are wanted no more,
+// of parts that were granted some of their ports before others were refused, and what a part had
+// where it wants nothing any more. Where a Listener of it lives, the grant stays.
 std::map<std::string, std::vector<ledger::Grant>> grants_to_release(
     const Owner& owner, const std::vector<WantedPart>& parts, const Survey& survey,
-    const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers);
+    const std::map<std::string, std::vector<ledger::Grant>>& granted);
 
 }  // namespace berth::frontend

@@ -63,8 +63,11 @@ class SurveyTest : public ::testing::Test {
       const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) {
     const Survey found = look();
     parts_.front().grants = {testing::grant_on("demo", owner_, {443, 443}, "front")};
+    std::map<std::string, std::vector<ledger::Grant>> granted;
+    for (const auto& balancer : balancers)
+      granted[balancer->meta.name] = claims::list_of(*balancer);
     std::vector<std::string> out;
-    for (const auto& [name, grants] : grants_to_release(owner_, parts_, found, balancers))
+    for (const auto& [name, grants] : grants_to_release(owner_, parts_, found, granted))
       for (const ledger::Grant& grant : grants) out.push_back(name + " " + grant.item);
     return out;
   }

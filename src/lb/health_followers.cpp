@@ -84,7 +84,7 @@ std::unique_ptr<Following> HealthFollowers::follow(const Place& place, const Rul
   return handle;
 }
 
-void HealthFollowers::look(const model::LoadBalancerRef& lb, const RuleRef& rule) {
+void HealthFollowers::note_change(const model::LoadBalancerRef& lb, const RuleRef& rule) {
   if (book_->count == 0) return;
   std::vector<std::shared_ptr<Follower>> concerned;
   {

@@ -26,7 +26,7 @@ class HealthFollowers {
                                     HealthFeed::OnHealth on_health);
   // Something of the rule may have changed. Calls its followers: no lock may be held that they, or
   // `read`, take.
-  void look(const model::LoadBalancerRef& lb, const RuleRef& rule);
+  void note_change(const model::LoadBalancerRef& lb, const RuleRef& rule);
   std::map<Place, std::set<RuleRef>> followed() const;
 
  private:

@@ -173,7 +173,7 @@ bool PolledHealth::ask_for(const Context& context, const Place& place,
              {{"object", model::to_string(place.lb)}, {"error", answer.error().to_string()}});
     return false;
   }
-  for (const RuleRef& rule : changed) followers_.look(place.lb, rule);
+  for (const RuleRef& rule : changed) followers_.note_change(place.lb, rule);
   return true;
 }
 

@@ -8,10 +8,6 @@
 namespace berth::ledger {
 namespace {
 
-bool is_same_place(const Grant& a, const Grant& b) {
-  return a.owner.uid == b.owner.uid && a.item == b.item && a.transport == b.transport;
-}
-
 bool collides(const Grant& a, const Grant& b) {
   return a.transport == b.transport && a.ports.overlaps(b.ports) && !is_same_place(a, b);
 }
@@ -71,6 +67,10 @@ const Holding* living_outside(const Grant& wanted, std::span<const Holding> hold
 }
 
 }  // namespace
+
+bool is_same_place(const Grant& a, const Grant& b) {
+  return a.owner.uid == b.owner.uid && a.item == b.item && a.transport == b.transport;
+}
 
 Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted) {
   for (const Holding& holding : holdings) {

@@ -1,5 +1,5 @@
-// Grants: which front end object owns which ports of a load balancer. They live in the LoadBalancer
-// object; listeners exist only inside a grant. Pure values and functions.
+// Grants: which front end object owns which ports of a load balancer. Listeners exist only inside a
+// grant. Where grants are written is in grant_layout.h. Pure values and functions.
 #pragma once
 
 #include <optional>
@@ -33,6 +33,9 @@ struct Grant {
 
   friend bool operator==(const Grant&, const Grant&) = default;
 };
+
+// Of the same item of the same owner, for the same transport.
+bool is_same_place(const Grant& a, const Grant& b);
 
 // Ports that a listener of some owner takes, whatever the grants say. As long as it lives, nobody
 // else gets them.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/fnv.h"
 #include "model/reference_text.h"
 
 namespace berth::model {
@@ -92,13 +93,6 @@ IdAndAddress split_address(Provider provider, std::string_view id) {
 
 bool may_be_address(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
-// FNV-1a: the same text has the same hash in every process and on every machine.
-std::uint32_t stable_hash(std::string_view text) {
-  std::uint32_t hash = 2166136261u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return hash;
 }
 
 bool fits_object_name(char c) {
@@ -206,7 +200,7 @@ std::string object_name(const LoadBalancerRef& ref) {
   constexpr std::size_t kMaxName = 200;
   if (name == exact && name.size() <= kMaxName) return name;
   name.resize(std::min(name.size(), kMaxName));
-  return fmt::format("{}-{:08x}", name, stable_hash(exact));
+  return fmt::format("{}-{:08x}", name, Fnv1a32().add(exact).value());
 }
 
 std::string listener_base_name(const LoadBalancerRef& ref) {

@@ -43,7 +43,9 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                    .title = "Tencent",
                    .is_id = is_tencent_id,
                    .has_gateways = true,
-                   .abilities = {.target_batch = 500,
+                   // Its documentation says 50 ports, its API "less than 50".
+                   .abilities = {.create_batch = 49,
+                                 .target_batch = 500,
                                  .has_open_ranges = true,
                                  .protocols = {Protocol::tcp, Protocol::udp, Protocol::tls,
                                                Protocol::quic, Protocol::http, Protocol::https},

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "kube/client/resource.h"
 #include "ledger/claim.h"
+#include "ledger/grant_layout.h"
 #include "model/load_balancer.h"
 
 namespace berth::module {
@@ -60,7 +61,10 @@ struct Config {
   // Names of what we make at a provider begin so: clusters that share a load balancer need
   // different ones.
   std::string cluster_id{kDefaultClusterId};
-  // How long a port rests between two owners, after the load balancer has let the first one go.
+  // From when on grants of a load balancer are written in blocks. Only tests make it smaller.
+  ledger::Layout grants{};
+  // How long a port stays unused between two owners, after the load balancer has let the first one
+  // go.
   Duration quarantine = std::chrono::seconds{10};
   // When the port of a Pod that was admitted and never came is free again. Only tests make it
   // shorter: the API server may finish a creation half a minute after our answer.

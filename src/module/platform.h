@@ -28,12 +28,18 @@
 #include "module/config.h"
 #include "module/http_server.h"
 
+// Known to the layer above: what a module tells people is not the business of what it runs on.
+namespace berth::report {
+struct Part;
+}
+
 namespace berth::module {
 
 // What the core gives to front ends.
 struct Core {
   kube::Informer<api::Listener>& listeners;
   kube::Informer<api::LoadBalancer>& balancers;
+  kube::Informer<api::PortBlock>& blocks;
   claims::Grantor& grantor;
   const claims::Resolver& resolver;
   frontend::Keeper& keeper;  // from what is wanted to grants and Listeners
@@ -83,12 +89,14 @@ struct Platform {
   std::vector<std::function<void()>> on_keys{};
 };
 
-// A module: what it is, and what it runs. A plain value; the list of all of them is in one place
-// (app/modules.cpp).
+// A module: what it is, what it runs, and what it tells people. A plain value; the list of all of
+// them is in one place (app/modules.cpp).
 struct Module {
   Declaration (*declare)(const Config& config);
   // Builds what it runs; that lives as long as what is returned.
   std::shared_ptr<void> (*build)(Platform& platform);
+  // Of `berth status` and `berth explain`; null: nothing.
+  const report::Part* report = nullptr;
 };
 
 }  // namespace berth::module

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace berth::playground {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes the number at the front away and returns its digits without leading zeros.
 std::string_view take_number(std::string_view& text) {

@@ -27,7 +27,7 @@ struct Options {
   // A path that is in use gives way to one beside it: see kubeconfig_file.h.
   bool kubeconfig_or_beside = false;
   std::uint16_t api_port = 0;  // 0: any free one
-  // How long a port rests between two rooms. Shorter than a cluster should have it: nobody's
+  // How long a port stays unused between two rooms. Shorter than a cluster should have it: nobody's
   // players are about.
   Duration quarantine = std::chrono::seconds{1};
   std::optional<edge::LowPorts> low_ports{};  // none: what this process may open

@@ -15,21 +15,17 @@ using wire::Value;
 // Several times the time after which another replica takes over: clocks differ.
 constexpr int kStaleLeases = 3;
 
+constexpr std::string_view kCore;  // it has no name, for it is never off
+
 // A kind that is not installed has no objects. One of a module that is off need not be.
-template <class Decode, class Keep>
-Result<> read_all(const Context& context, kube::Client& client, const kube::ResourceType& type,
-                  std::string_view module, ClusterView& view, Decode decode, Keep keep) {
-  Result<kube::ListPage> page = client.list_all(context, type);
-  if (!page && page.error().code == Code::unsupported) {
-    view.installed = view.installed && is_off(view, module);
-    return {};
-  }
-  if (!page) return pass(page);
-  for (const Value& item : page->items) {
-    auto decoded = decode(item);
-    if (decoded) keep(std::move(*decoded));
-  }
-  return {};
+Result<std::vector<Value>> read_all(const Context& context, kube::Client& client,
+                                    const api::KindInfo& kind, std::string_view module,
+                                    ClusterView& view) {
+  Result<kube::ListPage> page = client.list_all(context, kind.type);
+  if (page) return std::move(page->items);
+  if (page.error().code != Code::unsupported) return pass(page);
+  view.installed = view.installed && is_off(view, module);
+  return std::vector<Value>{};
 }
 
 // Null when it is not there, or not for us to see.
@@ -41,8 +37,6 @@ Result<Value> read_one(const Context& context, kube::Client& client, const kube:
   if (absent) return Value();
   return found;
 }
-
-constexpr std::string_view kCore;  // it has no name, for it is never off
 
 // What the controller wrote there: "host-ports,port-pools".
 std::vector<std::string> modules_off(const Value& webhooks) {
@@ -87,52 +81,77 @@ Result<Value> find_lease(const Context& context, kube::Client& client, const std
   return newest_of(std::move(found));
 }
 
-}  // namespace
-
-Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
-                                 const std::string& ns) {
-  using namespace controllers::install;
-  ClusterView view{.ns = ns, .now = context.tasks.wall_time()};
-  const auto keep_in = [](auto& list) {
-    return [&list](auto object) { list.push_back(std::move(object)); };
-  };
+Result<> read_webhooks(const Context& context, kube::Client& client, ClusterView& view) {
   Result<Value> webhooks = read_one(context, client, kube::types::kMutatingWebhookConfiguration,
-                                    {"", std::string(kManagedBy)});
+                                    {"", std::string(controllers::install::kManagedBy)});
   if (!webhooks) return pass(webhooks);
   view.webhooks = std::move(*webhooks);
   view.without = modules_off(view.webhooks);
-  Result<> read = read_all(context, client, api::port_pool_kind().type, kPortPoolsModule, view,
-                           api::decode_port_pool, keep_in(view.pools));
-  if (!read) return pass(read);
-  read = read_all(
-      context, client, api::listener_kind().type, kCore, view, api::decode_listener,
-      [&view](api::Listener listener) {
-        view.listeners.push_back(std::make_shared<const api::Listener>(std::move(listener)));
-      });
-  if (!read) return pass(read);
-  read = read_all(context, client, api::load_balancer_kind().type, kCore, view,
-                  api::decode_load_balancer, keep_in(view.balancers));
-  if (!read) return pass(read);
-  read = read_all(context, client, api::port_binding_kind().type, kPortPoolsModule, view,
-                  api::decode_port_binding, keep_in(view.bindings));
-  if (!read) return pass(read);
+  return {};
+}
 
-  Result<Value> lease = find_lease(context, client, ns);
+// What cannot be decoded is left out.
+Result<> read_core(const Context& context, kube::Client& client, ClusterView& view) {
+  Result<std::vector<Value>> listeners =
+      read_all(context, client, api::listener_kind(), kCore, view);
+  if (!listeners) return pass(listeners);
+  for (const Value& item : *listeners) {
+    if (Result<api::Listener> listener = api::decode_listener(item))
+      view.listeners.push_back(std::make_shared<const api::Listener>(std::move(*listener)));
+  }
+  Result<std::vector<Value>> balancers =
+      read_all(context, client, api::load_balancer_kind(), kCore, view);
+  if (!balancers) return pass(balancers);
+  for (const Value& item : *balancers) {
+    if (Result<api::LoadBalancer> balancer = api::decode_load_balancer(item))
+      view.balancers.push_back(std::move(*balancer));
+  }
+  return {};
+}
+
+Result<> read_parts(const Context& context, kube::Client& client, ClusterView& view) {
+  for (const Part* const part : view.parts) {
+    if (!part->kinds) continue;
+    for (const api::KindInfo* const kind : part->kinds()) {
+      Result<std::vector<Value>> objects = read_all(context, client, *kind, part->module, view);
+      if (!objects) return pass(objects);
+      view.objects[kind->type.plural] = std::move(*objects);
+    }
+  }
+  return {};
+}
+
+Result<> read_controller(const Context& context, kube::Client& client, ClusterView& view) {
+  Result<Value> lease = find_lease(context, client, view.ns);
   if (!lease) return pass(lease);
   view.lease = std::move(*lease);
   if (!view.lease.is_null()) view.ns = wire::string_at(view.lease, "/metadata/namespace");
-  Result<Value> secret = view.ns.empty() ? Result<Value>(Value())
-                                         : read_one(context, client, kube::types::kSecret,
-                                                    {view.ns, std::string(kCertificateSecret)});
+  if (view.ns.empty()) return {};
+  Result<Value> secret = read_one(context, client, kube::types::kSecret,
+                                  {view.ns, std::string(controllers::install::kCertificateSecret)});
   if (!secret) return pass(secret);
   view.ca_bundle = wire::string_at(*secret, "/data/ca-bundle.crt");
+  return {};
+}
+
+Result<> read_events(const Context& context, kube::Client& client, ClusterView& view) {
   Result<std::vector<Refusal>> refusals = read_refusals(context, client, view.now);
-  if (!refusals && refusals.error().code != Code::forbidden) return pass(refusals);
   if (refusals) {
     view.refusals = std::move(*refusals);
-  } else {
-    view.unseen.emplace_back("events");
+    return {};
   }
+  if (refusals.error().code != Code::forbidden) return pass(refusals);
+  view.unseen.emplace_back("events");
+  return {};
+}
+
+}  // namespace
+
+Result<ClusterView> read_cluster(const Context& context, kube::Client& client, const Parts& parts,
+                                 const std::string& ns) {
+  ClusterView view{.ns = ns, .parts = parts, .now = context.tasks.wall_time()};
+  for (const auto read : {read_webhooks, read_core, read_parts, read_controller, read_events})
+    if (Result<> done = read(context, client, view); !done) return pass(done);
   return view;
 }
 
@@ -140,14 +159,12 @@ bool is_off(const ClusterView& view, std::string_view module) {
   return std::ranges::find(view.without, module) != view.without.end();
 }
 
-std::string opened_elsewhere(const ClusterView& view, const api::PortBindingItem& entry) {
-  const auto& lbs = entry.pool_item_load_balancers;
-  if (lbs.empty() || lbs.front().ips.empty()) return {};
+std::string opened_elsewhere(const ClusterView& view, std::string_view ip, std::int64_t port) {
   for (const api::LoadBalancer& balancer : view.balancers) {
     const api::LoadBalancerStatus& status = balancer.status;
-    const bool moved = status.low_port_offset > 0 && entry.start_port < status.low_port_limit;
-    if (moved && std::ranges::find(status.vips, lbs.front().ips.front()) != status.vips.end())
-      return fmt::format(" (open at {})", entry.start_port + status.low_port_offset);
+    const bool moved = status.low_port_offset > 0 && port < status.low_port_limit;
+    if (moved && std::ranges::find(status.vips, ip) != status.vips.end())
+      return fmt::format(" (open at {})", port + status.low_port_offset);
   }
   return {};
 }

@@ -1,26 +1,27 @@
 // What a report looks at: the objects of Berth in a cluster, read once.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "api/load_balancer.h"
-#include "api/port_binding.h"
-#include "api/port_pool.h"
 #include "base/context.h"
 #include "claims/slot.h"
 #include "kube/client/client.h"
+#include "report/part.h"
 #include "report/refusals.h"
 
 namespace berth::report {
 
 struct ClusterView {
   std::string ns{};  // of the controller; empty: no lease of it was found
-  std::vector<api::PortPool> pools{};
+  Parts parts{};     // who looks at it
   std::vector<claims::ListenerPtr> listeners{};
   std::vector<api::LoadBalancer> balancers{};
-  std::vector<api::PortBinding> bindings{};
+  // Those that parts have asked for, as they came, by the plural of their kind.
+  std::map<std::string, std::vector<wire::Value>> objects{};
   wire::Value lease{};     // null: there is none
   wire::Value webhooks{};  // the MutatingWebhookConfiguration; null: there is none
   // What the webhooks' certificate is signed by, in base64; empty: we may not read it.
@@ -34,19 +35,27 @@ struct ClusterView {
   WallTime now{};
 };
 
-// Of modules: as --without has them.
-inline constexpr std::string_view kPortPoolsModule = "port-pools";
-inline constexpr std::string_view kHostPortsModule = "host-ports";
 bool is_off(const ClusterView& view, std::string_view module);
+
+// Those of a kind that can be read: `decode` gives a Result of a value.
+template <class Decode>
+auto objects_of(const ClusterView& view, const api::KindInfo& kind, Decode decode) {
+  std::vector<std::remove_cvref_t<decltype(*decode(std::declval<const wire::Value&>()))>> out;
+  const auto found = view.objects.find(kind.type.plural);
+  if (found == view.objects.end()) return out;
+  for (const wire::Value& object : found->second)
+    if (auto decoded = decode(object)) out.push_back(std::move(*decoded));
+  return out;
+}
 
 // `ns` is where the controller's lease is; empty: it is looked for in all namespaces, or, for users
 // who may not, in those where it usually is.
-Result<ClusterView> read_cluster(const Context& context, kube::Client& client,
+Result<ClusterView> read_cluster(const Context& context, kube::Client& client, const Parts& parts,
                                  const std::string& ns);
 
-// " (open at 61080)" for a low port that its load balancer may not open and opens elsewhere; else
-// empty.
-std::string opened_elsewhere(const ClusterView& view, const api::PortBindingItem& entry);
+// " (open at 61080)" for a low port that the load balancer with this address may not open and opens
+// elsewhere; else empty.
+std::string opened_elsewhere(const ClusterView& view, std::string_view ip, std::int64_t port);
 
 // "3 s", "5 min", "2 h", "4 d".
 std::string age(Duration span);

@@ -2,247 +2,14 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <set>
 
-#include "admission/pod_patch.h"
-#include "admission/port_wishes.h"
-#include "admission/webhooks.h"
-#include "claims/exhausted.h"
-#include "controllers/portpool/pool_plan.h"
 #include "report/teller.h"
 
 namespace berth::report {
 namespace {
 
-using admission::annotation_of;
-using admission::has_annotation;
 using wire::Array;
 using wire::Value;
-
-class PoolTeller : private Teller {
- public:
-  PoolTeller(const ExplainView& view, Explanation& out) : Teller(view, out) {}
-
-  void tell() {
-    if (has_ports()) {
-      (void)(pod_lives() && controller_runs() && ports_lead_there() && said_so());
-    } else {
-      (void)(asks() && namespace_allows() && annotation_reads() && is_hooked() &&
-             controller_runs() && pools_have_room() && was_asked("ports"));
-    }
-  }
-
- private:
-  bool has_ports() const {
-    return view_.pod.is_object() && has_annotation(view_.pod, api::kPoolBindingsAnnotation);
-  }
-
-  bool asks() {
-    if (asking_ && annotation_of(*asking_, api::kPortPoolsAnnotation) == "false") {
-      return bad(
-          fmt::format("annotation {} is \"false\": no ports are given", api::kPortPoolsAnnotation),
-          "set it to \"true\"");
-    }
-    return is_asked(api::kPortPoolsAnnotation, "ports of a pool", "ports.portpools...");
-  }
-
-  bool namespace_allows() {
-    if (view_.ns.is_null()) return true;  // not for us to see
-    if (admission::label_of(view_.ns, api::kInjectLabel) == "true")
-      return good(fmt::format("namespace {} lets its Pods use port pools", view_.key.ns));
-    return bad(fmt::format("namespace {} has no label {}=true", view_.key.ns, api::kInjectLabel),
-               fmt::format("kubectl label namespace {} {}=true, and create the Pod again",
-                           view_.key.ns, api::kInjectLabel));
-  }
-
-  bool annotation_reads() {
-    if (!has_annotation(*asking_, api::kPortsAnnotation)) {
-      return is_spelt() &&
-             bad(fmt::format("annotation {} is missing: it says which ports",
-                             api::kPortsAnnotation),
-                 "add it, for example \"rooms TCP 8000\": POOL PROTOCOL PORT, one for each line");
-    }
-    kube::AdmissionRequest request;
-    request.ns = view_.key.ns;
-    request.object = *asking_;
-    Result<admission::PortWishes> wishes = admission::wishes_of(request);
-    if (!wishes) {
-      const Error& error = wishes.error();
-      return bad(error.field.empty() ? error.message : error.field + ": " + error.message,
-                 error.hint.empty() ? "POOL PROTOCOL PORT, one for each line" : error.hint);
-    }
-    wishes_ = std::move(*wishes);
-    return good(fmt::format("the ports annotation asks for {} port{}", wishes_.ports.size(),
-                            wishes_.ports.size() == 1 ? "" : "s"));
-  }
-
-  bool is_hooked() {
-    return webhook_is_there(admission::kPodPortsHook, "Pods are created without their ports");
-  }
-
-  const api::PortPool* pool_of(const kube::ObjectKey& key) const {
-    for (const api::PortPool& pool : view_.cluster.pools)
-      if (pool.meta.key() == key) return &pool;
-    return nullptr;
-  }
-
-  bool pools_have_room() {
-    for (const claims::SlotRequest& wish : wishes_.ports) {
-      const api::PortPool* const pool = pool_of(wish.pool);
-      if (const auto misfit = claims::misfit(pool, wish)) return bad(misfit->message, misfit->hint);
-      if (!has_room(*pool, wish)) return false;
-    }
-    return good("the pools have free ports");
-  }
-
-  bool has_room(const api::PortPool& pool, const claims::SlotRequest& wish) {
-    std::vector<claims::ListenerPtr> taken;
-    std::size_t all = 0;
-    std::size_t unready = 0;
-    for (const claims::ListenerPtr& listener : view_.cluster.listeners) {
-      const auto protocol = claims::transport_of(*listener);
-      const bool fits = claims::pool_of(*listener) == pool.meta.key() && protocol &&
-                        std::ranges::count(wish.protocols, *protocol) != 0 &&
-                        (wish.item.empty() || claims::item_of(*listener) == wish.item);
-      if (!fits || !claims::is_lock(*listener)) continue;
-      ++all;
-      if (!claims::claim_text(*listener).empty()) {
-        taken.push_back(listener);
-      } else if (listener->status.listener_id.empty() || listener->meta.deleting) {
-        ++unready;
-      }
-    }
-    if (taken.size() + unready < all) return true;
-    const std::string name = pool.meta.key().to_string();
-    if (all > 0 && unready == 0) return is_full(name, taken, all);
-    std::string why;
-    for (const api::PortPoolItemStatus& item : pool.status.pool_items) {
-      if (item.status != api::kReady)
-        why += fmt::format("{}{}: {}", why.empty() ? "" : "; ", item.item_name, item.message);
-    }
-    return bad(fmt::format("PortPool {} is not ready: {}", name,
-                           why.empty() ? "it has no ports that fit" : why),
-               "see kubectl describe portpool, and berth status for its load balancers");
-  }
-
-  // Pods that are gone cannot be deleted: what their names keep is given up otherwise.
-  bool is_full(const std::string& pool, const std::vector<claims::ListenerPtr>& taken,
-               std::size_t all) {
-    const claims::Takers takers = claims::takers_of(taken);
-    std::string fix = "raise endPort of an item, or add an item";
-    if (takers.of_pods != 0) fix += ", or delete Pods that need no port";
-    if (const std::string advice = takers.advice(); !advice.empty()) fix += "; " + advice;
-    return bad(fmt::format("PortPool {} is full: {} of {} in use{}", pool, taken.size(), all,
-                           takers.to_string()),
-               fix);
-  }
-
-  bool pod_lives() {
-    const std::string_view phase = wire::string_at(view_.pod, "/status/phase");
-    if (phase == "Succeeded" || phase == "Failed")
-      return bad(fmt::format("the Pod has ended ({}): its ports were given back", phase),
-                 "delete it, or look why it ended");
-    return good("was given ports when it was created");
-  }
-
-  const api::Listener* lock_of(const api::PortBindingItem& entry) const {
-    for (const claims::ListenerPtr& listener : view_.cluster.listeners) {
-      if (kube::has(listener->meta.annotations, ledger::kClaimAnnotation) &&
-          claims::pool_of(*listener) == api::pool_of(entry) &&
-          claims::item_of(*listener) == entry.pool_item_name &&
-          listener->spec.protocol == entry.protocol && listener->spec.port == entry.start_port)
-        return listener.get();
-    }
-    return nullptr;
-  }
-
-  bool ports_lead_there() {
-    const auto entries =
-        api::decode_pool_bindings(annotation_of(view_.pod, api::kPoolBindingsAnnotation));
-    if (!entries)
-      return bad("its poolbindings annotation cannot be read: somebody changed it",
-                 "delete the Pod: the one that comes in its place gets ports of its own");
-    return std::ranges::all_of(*entries, [this](const auto& entry) { return leads(entry); });
-  }
-
-  bool leads(const api::PortBindingItem& entry) {
-    const std::string port = fmt::format("{} {}{}", entry.protocol, api::public_address(entry),
-                                         opened_elsewhere(view_.cluster, entry));
-    const api::Listener* const lock = lock_of(entry);
-    if (!lock)
-      return bad(fmt::format("{}: its Listener is gone", port),
-                 "see whether the pool was deleted; then delete the Pod");
-    if (!is_held(*lock, port)) return false;
-    if (wire::string_at(view_.pod, "/status/podIP").empty())
-      return wait(fmt::format("{}: waits for the Pod's IP; its phase is {}", port,
-                              wire::string_at(view_.pod, "/status/phase")));
-    if (claims::claim_of(*lock)->state == ledger::SlotState::claimed)
-      return wait(fmt::format("{}: claimed, not yet bound to the Pod", port));
-    return is_synced(*lock, port);
-  }
-
-  // Its claim is this Pod's.
-  bool is_held(const api::Listener& lock, const std::string& port) {
-    const auto claim = claims::claim_of(lock);
-    const std::string_view uid = wire::string_at(view_.pod, "/metadata/uid");
-    const std::string_view token = admission::label_of(view_.pod, ledger::kTokenLabel);
-    if (claim && (claim->pod_uid == uid || (!token.empty() && claim->token == token))) return true;
-    const std::string holder = !claim
-                                   ? "nobody"
-                                   : (claim->pod_name.empty() ? "a Pod of " + claim->ns
-                                                              : claim->ns + "/" + claim->pod_name);
-    return bad(fmt::format("ClaimLost: {} is held by {}", port, holder),
-               "delete the Pod: the one that comes in its place gets a port of its own");
-  }
-
-  bool is_synced(const api::Listener& lock, const std::string& port) {
-    std::vector<std::string> names = controllers::portpool::peers_of(lock);
-    names.push_back(lock.meta.name);
-    for (const claims::ListenerPtr& listener : view_.cluster.listeners) {
-      if (listener->meta.ns != lock.meta.ns ||
-          std::ranges::find(names, listener->meta.name) == names.end())
-        continue;
-      if (listener->status.status == api::kSynced && claims::has_targets(listener->spec)) continue;
-      const std::string about = fmt::format("{}: Listener {} on {}", port, listener->meta.name,
-                                            listener->spec.load_balancer_id);
-      if (!listener->status.message.empty())
-        return bad(fmt::format("{} is not synced: {}", about, listener->status.message),
-                   "repair what the load balancer complains about; it is tried again by itself");
-      return wait(fmt::format("{} is being synced", about));
-    }
-    return good(fmt::format("{} leads to the Pod", port));
-  }
-
-  bool said_so() {
-    if (annotation_of(view_.pod, api::kBindStatusAnnotation) == api::kReady)
-      return good("Ready: the Pod knows it");
-    return wait("every port leads to the Pod; its status annotation follows");
-  }
-
-  admission::PortWishes wishes_;
-};
-
-bool speaks_of_pools(const ExplainView& view) {
-  const auto says = [](const Value* object) {
-    if (!object || !object->is_object()) return false;
-    if (has_annotation(*object, api::kPoolBindingsAnnotation)) return true;
-    return admission::asks_for_ports(*object);
-  };
-  return says(&view.pod) || says(&view.workload) ||
-         says(wire::find(view.workload, "/spec/template"));
-}
-
-// What a module has to say of a Pod that asks for something of it.
-struct Part {
-  std::string_view module;
-  bool (*is_asked)(const ExplainView& view);
-  void (*tell)(const ExplainView& view, Explanation& out);
-};
-
-constexpr Part kParts[] = {
-    {kPortPoolsModule, speaks_of_pools,
-     [](const ExplainView& view, Explanation& out) { PoolTeller(view, out).tell(); }},
-    {kHostPortsModule, speaks_of_host_ports, tell_host_ports}};
 
 void tell(const Part& part, const ExplainView& view, Explanation& out) {
   if (!is_off(view.cluster, part.module)) return part.tell(view, out);
@@ -272,14 +39,16 @@ bool Explanation::ready() const {
 Explanation explain(const ExplainView& view) {
   Explanation out{.object = fmt::format("{} {}", view.kind, view.key.to_string())};
   if (!tell_whether_there(view, out)) return out;
+  const Part* most_asked = nullptr;
   bool told = false;
-  for (const Part& part : kParts) {
-    if (!part.is_asked(view)) continue;
-    tell(part, view, out);
+  for (const Part* const part : view.cluster.parts) {
+    if (!part->is_asked) continue;
+    if (!most_asked) most_asked = part;
+    if (!part->is_asked(view)) continue;
+    tell(*part, view, out);
     told = true;
   }
-  // What people ask for most.
-  if (!told) tell(kParts[0], view, out);
+  if (!told && most_asked) tell(*most_asked, view, out);
   return out;
 }
 

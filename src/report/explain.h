@@ -43,8 +43,8 @@ Result<std::pair<std::string, std::string>> parse_target(std::string_view text);
 
 // `not_found`: neither the object nor a workload of it is there.
 Result<ExplainView> read_for_explain(const Context& context, kube::Client& client,
-                                     const std::string& controller_ns, const std::string& kind,
-                                     const kube::ObjectKey& key);
+                                     const Parts& parts, const std::string& controller_ns,
+                                     const std::string& kind, const kube::ObjectKey& key);
 
 Explanation explain(const ExplainView& view);
 std::string to_text(const Explanation& explanation);

@@ -10,22 +10,6 @@ namespace {
 
 using wire::Value;
 
-// "TCP 192.0.2.1:31000", from the PortBinding that stays as long; else the port alone.
-std::string address_of(const ClusterView& view, const kube::ObjectKey& pod,
-                       const api::Listener& listener) {
-  for (const api::PortBinding& binding : view.bindings) {
-    if (binding.meta.key() != pod) continue;
-    for (const api::PortBindingItem& entry : binding.spec.port_binding_list) {
-      if (api::pool_of(entry) == claims::pool_of(listener) &&
-          entry.protocol == listener.spec.protocol && entry.start_port == listener.spec.port)
-        return fmt::format("{} {}{}", entry.protocol, api::public_address(entry),
-                           opened_elsewhere(view, entry));
-    }
-  }
-  return fmt::format("{} port {} of PortPool {}", listener.spec.protocol, listener.spec.port,
-                     claims::pool_of(listener).to_string());
-}
-
 // The numbers of a StatefulSet's Pods.
 struct Ordinals {
   std::int64_t first = 0;
@@ -57,19 +41,12 @@ std::string replicas_of(const Value& workload, const Ordinals& pods) {
 }  // namespace
 
 std::string kept_for(const ClusterView& view, const kube::ObjectKey& pod) {
-  std::string addresses;
-  WallTime until{};
-  for (const claims::ListenerPtr& listener : view.listeners) {
-    const auto claim = claims::claim_of(*listener);
-    if (!claim || claim->state != ledger::SlotState::kept || claim->ns != pod.ns ||
-        claim->pod_name != pod.name)
-      continue;
-    if (addresses.empty() || claim->until < until) until = claim->until;
-    addresses +=
-        fmt::format("{}{}", addresses.empty() ? "" : ", ", address_of(view, pod, *listener));
+  std::string out;
+  for (const Part* const part : view.parts) {
+    const std::string kept = part->kept_for ? part->kept_for(view, pod) : std::string();
+    if (!kept.empty()) out += (out.empty() ? "" : "; ") + kept;
   }
-  if (addresses.empty()) return {};
-  return fmt::format("{} kept for a Pod of this name until {}", addresses, format_rfc3339(until));
+  return out;
 }
 
 bool tell_whether_there(const ExplainView& view, Explanation& out) {

@@ -1,10 +1,6 @@
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 
-#include "admission/pod_patch.h"
-#include "api/host_ports.h"
-#include "api/pod_ports.h"
 #include "report/explain.h"
 #include "report/teller.h"
 #include "report/workloads.h"
@@ -20,12 +16,13 @@ bool is_controlled_by(const Value& object, const Value& owner) {
   return by && wire::string_at(*by, "/uid") == wire::string_at(owner, "/metadata/uid");
 }
 
-// Those of a pool when it asks for any, else its host ports.
-bool has_its_ports(const Value& pod) {
-  if (!admission::has_annotation(pod, api::kPortPoolsAnnotation) &&
-      admission::label_of(pod, api::kHostPortLabel) == "true")
-    return !wire::string_at(pod, "/status/hostIP").empty();
-  return admission::annotation_of(pod, api::kBindStatusAnnotation) == api::kReady;
+// As the first part says of which it asks for something.
+bool has_its_ports(const Parts& parts, const Value& pod) {
+  for (const Part* const part : parts) {
+    const std::optional<bool> served = part->is_served ? part->is_served(pod) : std::nullopt;
+    if (served) return *served;
+  }
+  return false;
 }
 
 class Reader {
@@ -104,13 +101,14 @@ class Reader {
           *owners, [&](const Value& owner) { return is_controlled_by(pod, owner); });
       if (!ours) continue;
       ++found;
-      if (view_.pod.is_null() || !has_its_ports(pod)) view_.pod = pod;
-      if (!has_its_ports(pod)) break;
+      if (view_.pod.is_null() || !has_its_ports(view_.cluster.parts, pod)) view_.pod = pod;
+      if (!has_its_ports(view_.cluster.parts, pod)) break;
     }
     // All Pods that are there have their ports, and some are missing: that is what was asked about.
     const auto wanted = wire::int_at(view_.workload, "/spec/replicas").value_or(1);
     const bool missing = static_cast<std::int64_t>(found) < wanted;
-    if (missing && !view_.pod.is_null() && has_its_ports(view_.pod)) view_.pod = Value();
+    if (missing && !view_.pod.is_null() && has_its_ports(view_.cluster.parts, view_.pod))
+      view_.pod = Value();
     if (!view_.pod.is_null()) {
       view_.kind = "Pod";
       view_.key.name = wire::string_at(view_.pod, "/metadata/name");
@@ -176,9 +174,9 @@ Result<std::pair<std::string, std::string>> parse_target(std::string_view text) 
 }
 
 Result<ExplainView> read_for_explain(const Context& context, kube::Client& client,
-                                     const std::string& controller_ns, const std::string& kind,
-                                     const kube::ObjectKey& key) {
-  Result<ClusterView> cluster = read_cluster(context, client, controller_ns);
+                                     const Parts& parts, const std::string& controller_ns,
+                                     const std::string& kind, const kube::ObjectKey& key) {
+  Result<ClusterView> cluster = read_cluster(context, client, parts, controller_ns);
   if (!cluster) return pass(cluster);
   ExplainView view{.cluster = std::move(*cluster), .kind = kind, .key = key};
   if (Result<> read = Reader(context, client, view).read(); !read) return pass(read);

@@ -148,8 +148,8 @@ TEST(Explain, APoolThatIsNotReady) {
     unmade.status.listener_id.clear();
     put(view.cluster, unmade);
   }
-  view.cluster.pools[0].status.pool_items[0].status = std::string(api::kNotReady);
-  view.cluster.pools[0].status.pool_items[0].message = "no route to the load balancer";
+  testing::item_status(view.cluster)["status"] = api::kNotReady;
+  testing::item_status(view.cluster)["message"] = "no route to the load balancer";
   EXPECT_EQ(verdict(view),
             "PortPool games/rooms is not ready: item1: no route to the load balancer\n"
             "see kubectl describe portpool, and berth status for its load balancers");

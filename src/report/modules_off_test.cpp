@@ -4,6 +4,7 @@
 
 #include "api/host_ports.h"
 #include "api/pod_ports.h"
+#include "app/modules.h"
 #include "report/explain.h"
 
 namespace berth::report {
@@ -12,7 +13,8 @@ namespace {
 using wire::Object;
 
 ExplainView asking(std::string_view annotation) {
-  ExplainView view{.kind = "Pod", .key = {"games", "room-0"}};
+  ExplainView view{
+      .cluster = {.parts = app::all_report_parts()}, .kind = "Pod", .key = {"games", "room-0"}};
   view.pod = Object{{"metadata", Object{{"namespace", "games"},
                                         {"name", "room-0"},
                                         {"annotations", Object{{annotation, "true"}}}}}};

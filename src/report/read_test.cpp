@@ -4,7 +4,7 @@
 
 #include "admission/refusal_event.h"
 #include "api/pod_ports.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 #include "report/explain.h"
 #include "report/test_support.h"
 #include "report/workloads.h"
@@ -67,7 +67,7 @@ class ReportReadTest : public ::testing::Test {
     return read_refusals(context_, client_, tasks_.wall_time()).value();
   }
   Result<ExplainView> read(const std::string& kind, const std::string& name) {
-    return read_for_explain(context_, client_, "", kind, {"games", name});
+    return read_for_explain(context_, client_, app::all_report_parts(), "", kind, {"games", name});
   }
 
   kube::testing::JumpingTasks tasks_;
@@ -120,9 +120,10 @@ TEST_F(ReportReadTest, WhatWasRefusedLongAgoIsNotTold) {
 
 TEST_F(ReportReadTest, EventsThatWeMayNotReadAreSaidToBeUnseen) {
   api_.on({"GET", "events"}, {.refused = 403});
-  EXPECT_THAT(read_cluster(context_, client_, "").value().unseen, ElementsAre("events"));
+  EXPECT_THAT(read_cluster(context_, client_, app::all_report_parts(), "").value().unseen,
+              ElementsAre("events"));
   api_.on({"GET", "events"}, {.refused = 500});
-  EXPECT_FALSE(read_cluster(context_, client_, ""));
+  EXPECT_FALSE(read_cluster(context_, client_, app::all_report_parts(), ""));
 }
 
 TEST_F(ReportReadTest, OfSeveralLeasesTheOneThatWasRenewedLastCounts) {
@@ -132,16 +133,19 @@ TEST_F(ReportReadTest, OfSeveralLeasesTheOneThatWasRenewedLastCounts) {
     ASSERT_TRUE(wire::set_at(lease, "/metadata/namespace", ns));
     api_.put(types::kLease, std::move(lease));
   }
-  const ClusterView view = read_cluster(context_, client_, "").value();
+  const ClusterView view = read_cluster(context_, client_, app::all_report_parts(), "").value();
   EXPECT_EQ(view.ns, "berth-system");
   EXPECT_EQ(leader_of(view).holder, "berth-in-berth-system");
-  EXPECT_EQ(leader_of(read_cluster(context_, client_, "old").value()).holder, "berth-in-old");
+  EXPECT_EQ(
+      leader_of(read_cluster(context_, client_, app::all_report_parts(), "old").value()).holder,
+      "berth-in-old");
 }
 
 TEST_F(ReportReadTest, WithoutTheRightToListLeasesTheUsualPlacesAreLookedAt) {
   api_.put(types::kLease, testing::lease("berth-1", 2s));
   api_.on({"GET", "leases"}, {.refused = 403});
-  EXPECT_EQ(read_cluster(context_, client_, "").value().ns, "berth-system");
+  EXPECT_EQ(read_cluster(context_, client_, app::all_report_parts(), "").value().ns,
+            "berth-system");
 }
 
 TEST_F(ReportReadTest, APodIsReadWithTheWorkloadAtTheTop) {

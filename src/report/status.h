@@ -1,5 +1,5 @@
-// `berth status`: how pools, load balancers, bindings, Listeners and the controller stand, and what
-// does not converge. Pure.
+// `berth status`: how the controller, load balancers, Listeners and what modules add stand, and
+// what does not converge. Pure.
 #pragma once
 
 #include <map>
@@ -13,16 +13,6 @@ namespace berth::report {
 
 // A binding, a Listener or a claim may take this long before it counts as stuck.
 inline constexpr Duration kPatience = std::chrono::seconds{60};
-
-struct ItemLine {
-  std::string pool{};
-  std::string item{};
-  std::string status{};
-  std::string message{};  // of an item that is not Ready
-  std::size_t ports = 0;  // slots; TCP and UDP count apart
-  std::size_t ready = 0;
-  std::size_t used = 0;
-};
 
 struct BalancerLine {
   std::string name{};
@@ -42,15 +32,22 @@ struct OpenLine {
   Duration since{};
 };
 
+// Where a part's lines stand among the others.
+enum class Place : std::uint8_t {
+  first,  // what users wrote
+  open,   // what is not as it should be yet
+  last,   // what is counted
+};
+
 struct Status {
   Leader leader{};
-  std::vector<ItemLine> items{};
   std::vector<BalancerLine> balancers{};
-  std::vector<OpenLine> bindings{};
   std::vector<OpenLine> listeners{};
-  std::map<std::string, std::size_t> claims{};  // by state
-  std::vector<Refusal> refusals{};              // lately
-  std::vector<std::string> unseen{};            // what we may not read
+  std::vector<Refusal> refusals{};    // lately
+  std::vector<std::string> unseen{};  // what we may not read
+  // Of parts: their lines for people, and their members of the JSON.
+  std::map<Place, std::string> text{};
+  wire::Object json{};
   // What does not converge, for a person; empty: all is well.
   std::vector<std::string> problems{};
 
@@ -61,6 +58,9 @@ Status make_status(const ClusterView& view);
 std::string to_text(const Status& status);
 wire::Value to_json(const Status& status);
 
+// For parts.
+std::string open_table(const char* heading, const std::vector<OpenLine>& lines);
+wire::Array open_json(const std::vector<OpenLine>& lines);
 // Rows in columns; the first is the heading. Nothing for the heading alone.
 std::string columns(const std::vector<std::vector<std::string>>& rows);
 

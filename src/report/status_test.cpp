@@ -51,8 +51,8 @@ ClusterView broken() {
   view.lease = lease("berth-1", 5min);
   view.webhooks = nullptr;
   view.unseen = {"events"};
-  view.pools[0].status.pool_items[0].status = std::string(api::kNotReady);
-  view.pools[0].status.pool_items[0].message = "1 of 3 listeners are ready";
+  testing::item_status(view)["status"] = api::kNotReady;
+  testing::item_status(view)["message"] = "1 of 3 listeners are ready";
   view.balancers[0].status.listener_quota = 3;
   view.balancers[0].status.last_error = "unavailable: no route";
   api::Listener unsynced = listener_at(30001);
@@ -63,7 +63,7 @@ ClusterView broken() {
   binding.meta = {.ns = kube::Interned("games"), .name = "room-0", .created = kNow - 1h};
   binding.status = {.status = std::string(api::kNotReady),
                     .update_time = format_rfc3339_micro(kNow - 3min)};
-  view.bindings = {binding};
+  testing::bindings(view) = {testing::as_object(binding)};
   return view;
 }
 
@@ -88,11 +88,11 @@ not looked at: events, which this user may not read
 problem: no controller runs: berth-1 renewed lease berth-system/berth 5 min ago
 problem: the webhook configuration berth is missing: Pods get no ports
 problem: PortPool games/rooms item item1 is NotReady: 1 of 3 listeners are ready
+problem: PortBinding games/room-0 is NotReady since 3 min
+problem: the claim of Listener games/demo-tcp-30002 cannot be read
 problem: load balancer edge:demo: unavailable: no route
 problem: load balancer edge:demo is full: 3 of 3 listeners
-problem: PortBinding games/room-0 is NotReady since 3 min
 problem: 1 Listeners are not synced: the port is in use
-problem: the claim of Listener games/demo-tcp-30002 cannot be read
 )");
 }
 
@@ -171,7 +171,7 @@ TEST(Status, WhatIsYoungMayTakeItsTime) {
   ClusterView view = cluster();
   api::PortBinding binding;
   binding.meta = {.ns = kube::Interned("games"), .name = "room-0", .created = kNow - 10s};
-  view.bindings = {binding};
+  testing::bindings(view) = {testing::as_object(binding)};
   api::Listener young = listener_at(30000);
   young.status.status.clear();
   young.meta.created = kNow - 10s;
@@ -190,7 +190,7 @@ TEST(Status, WhatIsOverIsNoProblem) {
     api::PortBinding binding;
     binding.meta = {.ns = kube::Interned("games"), .name = "room-0", .created = kNow - 1h};
     binding.status.status = std::string(word);
-    view.bindings.push_back(binding);
+    testing::bindings(view).push_back(testing::as_object(binding));
   }
   view.refusals = {
       {.object = "Deployment games/lobby", .message = "full", .ago = 30s, .over = true}};
@@ -215,12 +215,29 @@ TEST(Status, LongListsAreCut) {
     api::PortBinding binding;
     binding.meta = {
         .ns = kube::Interned("games"), .name = fmt::format("room-{}", i), .created = kNow};
-    view.bindings.push_back(binding);
+    testing::bindings(view).push_back(testing::as_object(binding));
   }
   const std::string text = to_text(make_status(view));
   EXPECT_THAT(text, HasSubstr("games/room-19 "));
   EXPECT_THAT(text, Not(HasSubstr("games/room-20 ")));
   EXPECT_THAT(text, HasSubstr("and 5 more\n"));
+}
+
+// A new front end needs no line here.
+TEST(Status, WhatAModuleAddsIsShownAtItsPlaceAndInTheJson) {
+  static constexpr Part kStages{.module = "stages",
+                                .add_status = [](const ClusterView& view, Status& status) {
+                                  status.text[Place::first] += "STAGE\nmain\n\n";
+                                  status.json["stages"] = view.objects.size();
+                                  status.problems.emplace_back("Stage main is dark");
+                                }};
+  ClusterView view = cluster();
+  view.parts = {&kStages};
+  const Status status = make_status(view);
+  EXPECT_THAT(to_text(status), HasSubstr("ago\n\nSTAGE\nmain\n\nLOAD BALANCER"));
+  EXPECT_THAT(to_text(status), Not(HasSubstr("claims:"))) << "which is of a part that is not here";
+  EXPECT_EQ(to_json(status).at("stages").to_number<int>(), 1);
+  EXPECT_THAT(status.problems, ElementsAre("Stage main is dark"));
 }
 
 TEST(Status, AgesAreToldAsPeopleSayThem) {

@@ -1,14 +1,12 @@
 #include "report/teller.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "admission/pod_patch.h"
-#include "api/host_ports.h"
-#include "api/pod_ports.h"
 #include "base/spelling.h"
 
 namespace berth::report {
@@ -24,25 +22,20 @@ std::string name_of(const Value& object) {
                      wire::string_at(object, "/metadata/name"));
 }
 
-// What users write; the other keys are ours.
-constexpr std::array<std::string_view, 6> kUserKeys{
-    api::kPortPoolsAnnotation,     api::kPortsAnnotation,        api::kHostPortAnnotation,
-    api::kHostPortPortsAnnotation, api::kKeepDurationAnnotation, api::kReadinessGateAnnotation};
-
-// The key that was meant by one that nobody reads; empty when it is none of ours.
-std::string_view meant_by(std::string_view key) {
-  const std::string_view nearest = nearest_word(key, kUserKeys);
-  return nearest == key ? std::string_view() : nearest;
-}
-
-// A misspelt key of the object, and what was meant.
-std::optional<std::pair<std::string, std::string_view>> misspelt(const Value& object) {
+// A misspelt key of the object, and what was meant: the nearest that users write for any part.
+// Other keys are none of ours.
+std::optional<std::pair<std::string, std::string_view>> misspelt(const Value& object,
+                                                                 const Parts& parts) {
   const Value* const annotations = wire::find(object, "/metadata/annotations");
   if (!annotations || !annotations->is_object()) return std::nullopt;
+  std::vector<std::string_view> known;
+  for (const Part* const part : parts)
+    known.insert(known.end(), part->keys.begin(), part->keys.end());
   for (const auto& annotation : annotations->get_object()) {
-    const std::string_view meant = meant_by(annotation.key());
-    if (!meant.empty() && !has_annotation(object, meant))
-      return std::pair(std::string(annotation.key()), meant);
+    const std::string_view key = annotation.key();
+    const std::string_view meant = nearest_word(key, known);
+    if (!meant.empty() && meant != key && !has_annotation(object, meant))
+      return std::pair(std::string(key), meant);
   }
   return std::nullopt;
 }
@@ -95,7 +88,7 @@ bool Teller::is_asked(std::string_view annotation, std::string_view what, std::s
 }
 
 bool Teller::is_spelt() {
-  const auto slip = misspelt(*asking_);
+  const auto slip = misspelt(*asking_, view_.cluster.parts);
   if (!slip) return true;
   return bad(fmt::format("annotation {} is there, and nobody reads it: {} was meant", slip->first,
                          slip->second),

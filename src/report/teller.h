@@ -43,12 +43,7 @@ class Teller {
 // Into `out`: of a Pod that does not exist, whether it can, and what is kept for its name. False:
 // there is nothing more to tell.
 bool tell_whether_there(const ExplainView& view, Explanation& out);
-// What is kept for the Pod's name: "TCP 192.0.2.1:31000 is kept ... until ..."; empty for nothing.
+// What parts keep for the Pod's name; empty for nothing.
 std::string kept_for(const ClusterView& view, const kube::ObjectKey& pod);
-
-// Into `out`: why a Pod has or has not its random host ports.
-void tell_host_ports(const ExplainView& view, Explanation& out);
-// Whether the Pod, its template or the workload says anything about them.
-bool speaks_of_host_ports(const ExplainView& view);
 
 }  // namespace berth::report

@@ -7,6 +7,8 @@
 #include <string>
 
 #include "admission/webhooks.h"
+#include "api/walkers.h"
+#include "app/modules.h"
 #include "claims/test_support.h"
 #include "report/cluster.h"
 
@@ -50,8 +52,30 @@ inline ledger::Claim claim_of(std::string pod, ledger::SlotState state = ledger:
           .since = kNow - std::chrono::seconds{30}};
 }
 
+// As the API server has it.
+template <class Kind>
+wire::Value as_object(const Kind& object) {
+  return wire::Object{
+      {"metadata", wire::Object{{"namespace", object.meta.ns.view()},
+                                {"name", object.meta.name},
+                                {"uid", object.meta.uid},
+                                {"resourceVersion", "1"},
+                                {"creationTimestamp", format_rfc3339(object.meta.created)}}},
+      {"spec", api::encode(object.spec)},
+      {"status", api::encode(object.status)}};
+}
+inline std::vector<wire::Value>& pools(ClusterView& view) { return view.objects["portpools"]; }
+inline std::vector<wire::Value>& bindings(ClusterView& view) {
+  return view.objects["portbindings"];
+}
+// The first item of the first pool.
+inline wire::Object& item_status(ClusterView& view) {
+  return wire::find(pools(view).at(0), "/status/poolItems/0")->get_object();
+}
+
 inline ClusterView cluster() {
   ClusterView view{.ns = "berth-system",
+                   .parts = app::all_report_parts(),
                    .lease = lease("berth-1", std::chrono::seconds{2}),
                    .webhooks = webhooks(),
                    .ca_bundle = "CA",
@@ -59,7 +83,7 @@ inline ClusterView cluster() {
   api::PortPool pool =
       claims::testing::pool_with({claims::testing::tcp_item("item1", 30000, 30003)});
   pool.status.pool_items = {{.item_name = "item1", .status = std::string(api::kReady)}};
-  view.pools = {pool};
+  pools(view) = {as_object(pool)};
   for (model::Port port = 30000; port < 30003; ++port)
     view.listeners.push_back(std::make_shared<const api::Listener>(listener_at(port)));
   api::LoadBalancer balancer;

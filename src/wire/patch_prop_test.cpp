@@ -12,7 +12,7 @@ inline void oracle_assert(bool condition) {
 #define JSON_ASSERT(condition) oracle_assert(condition)
 #include <nlohmann/json.hpp>
 
-#include "wire/generated_values.h"
+#include "wire/test_values.h"
 
 namespace berth::wire {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "wire/generated_values.h"
+#include "wire/test_values.h"
 
 namespace berth::wire {
 namespace {

@@ -4,6 +4,8 @@
 #include <array>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace berth::wire {
 namespace {
 
@@ -16,8 +18,6 @@ constexpr std::array<std::string_view, 5> kNull = {"", "~", "null", "Null", "NUL
 bool contains(const auto& words, std::string_view text) {
   return std::ranges::find(words, text) != words.end();
 }
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 template <class Number, class... Format>
 std::optional<Number> whole_number(std::string_view text, Format... format) {

@@ -4,13 +4,13 @@
 #include <boost/json/string.hpp>
 
 #include "base/encoding.h"
+#include "base/text.h"
 #include "wire/yaml.h"
 #include "wire/yaml_scalar.h"
 
 namespace berth::wire {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
 // True for text that every YAML reader, old or new, takes for itself without quotes. Narrower than

@@ -87,6 +87,7 @@ std::vector<Bench> kubesim_benches();
 std::vector<Bench> admission_benches();
 std::vector<Bench> pool_benches();
 std::vector<Bench> engine_benches();
+std::vector<Bench> grant_benches();
 std::vector<Bench> edge_benches();
 Bench outage_bench();
 Bench lives_bench();

@@ -19,7 +19,7 @@ using wire::Value;
 constexpr int kCreators = 32;
 constexpr auto kProgramTimeout = std::chrono::minutes{5};
 constexpr auto kServedTimeout = std::chrono::seconds{30};
-constexpr auto kLookAgain = std::chrono::milliseconds{20};
+constexpr auto kPollInterval = std::chrono::milliseconds{20};
 
 // A Pod as a game server's template makes it: about 1.1 KB without what the server adds.
 Value bench_pod(int n) {
@@ -109,7 +109,7 @@ Result<> create_rooms(const std::string& kubeconfig, int count) {
       session.client->create(context, kube::types::kCustomResourceDefinition, room_definition());
   if (!defined) return pass(defined);
   while (!session.client->list(context, room_type(), {.ns = "default", .limit = 1})) {
-    if (!sleep_for(session.tasks, kLookAgain, {}) || context.expired())
+    if (!sleep_for(session.tasks, kPollInterval, {}) || context.expired())
       return fail(context.end_error());
   }
   return create_many(kubeconfig, room_type(), count, bench_room);
@@ -194,7 +194,7 @@ Result<std::string> Environment::embedded_server() {
   while (!std::filesystem::exists(kubeconfig)) {
     if (std::chrono::steady_clock::now() > until || !process->running())
       return fail(Code::unavailable, "the embedded API server did not start");
-    std::this_thread::sleep_for(kLookAgain);
+    std::this_thread::sleep_for(kPollInterval);
   }
   embedded_ =
       std::make_unique<Embedded>(Embedded{std::move(*folder), kubeconfig, std::move(*process)});

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kItemPorts = 4000;
 constexpr int kFirstPort = 1000;
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 constexpr Duration kQuiet = std::chrono::seconds{4};
 
 bool is_counted_write(const net::Request& request) {
@@ -119,7 +119,7 @@ Result<> House::create_pool(const std::string& name, int ports, const std::strin
     // The server still calls the webhooks of the house before us, or does not know the kind yet.
     const bool installing =
         made.error().code == Code::unavailable || made.error().code == Code::not_found;
-    if (!installing || !sleep_for(tasks(), kLookAgain, {}) || context.expired())
+    if (!installing || !sleep_for(tasks(), kPollInterval, {}) || context.expired())
       return fail(made.error());
   }
 }
@@ -130,7 +130,7 @@ Result<> House::wait_for_pool(const std::string& name) {
     const auto pool = client().get(context, api::port_pool_kind().type, {"games", name});
     if (!pool) return fail(pool.error());
     if (wire::string_at(*pool, "/status/status") == api::kReady) return {};
-    if (!sleep_for(tasks(), kLookAgain, {}) || context.expired())
+    if (!sleep_for(tasks(), kPollInterval, {}) || context.expired())
       return fail(Code::timeout, "pool {} was not filled: {}", name,
                   wire::to_json(*pool).substr(0, 2000));
   }

@@ -102,6 +102,7 @@ std::vector<Bench> all_benches() {
   for (Bench& bench : admission_benches()) all.push_back(std::move(bench));
   for (Bench& bench : pool_benches()) all.push_back(std::move(bench));
   for (Bench& bench : engine_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : grant_benches()) all.push_back(std::move(bench));
   for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   all.push_back(outage_bench());
   all.push_back(lives_bench());

@@ -14,7 +14,7 @@ namespace berth::testing {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds{60};
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 constexpr int kEverything = 1'000'000'000;
 constexpr model::Port kRoomPort = 8000;
 constexpr model::Port kDoorPort = 31'000;
@@ -165,7 +165,7 @@ Result<> OutageHouse::make(const kube::ResourceType& type, std::string_view yaml
     const auto made = client_->create(context, type, *object);
     if (made || made.error().code == Code::already_exists) return {};
     if (context.expired()) return fail(made.error());
-    (void)sleep_for(tasks_, kLookAgain, {});
+    (void)sleep_for(tasks_, kPollInterval, {});
   }
 }
 
@@ -179,7 +179,7 @@ Result<> OutageHouse::wait_for(const kube::ResourceType& type, const kube::Objec
       return fail(Code::timeout, "{} of {} is not {}: {}", pointer, key.to_string(), value,
                   found ? wire::to_json(*found) : found.error().to_string());
     }
-    (void)sleep_for(tasks_, kLookAgain, {});
+    (void)sleep_for(tasks_, kPollInterval, {});
   }
 }
 

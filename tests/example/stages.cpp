@@ -137,8 +137,9 @@ struct Parts {
         .part = kPart, .lbs = {*lb}, .transports = {model::Transport::tcp}, .range = kRange};
     const Result<frontend::Choice> choice = core.keeper.choose(owner, open);
     if (!choice) return tell(context, stage, {.message = choice.error().to_string()});
-    const std::vector<frontend::WantedPart> parts{
+    std::vector<frontend::WantedPart> parts{
         want_of(stage, owner, open, *choice, context.tasks.wall_time())};
+    core.keeper.settle_names(owner, parts);
     core.keeper.contend(owner, parts.front().grants);
     Result<frontend::PartReport> report =
         core.keeper.ensure_grants(context, owner, parts.front(), [](const Error&) {});

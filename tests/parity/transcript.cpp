@@ -15,7 +15,7 @@ using wire::Value;
 
 constexpr Duration kStepTimeout = std::chrono::seconds{30};
 constexpr std::string_view kTable = "application/json;as=Table;v=v1;g=meta.k8s.io";
-constexpr Duration kLookAgain = std::chrono::milliseconds{20};
+constexpr Duration kPollInterval = std::chrono::milliseconds{20};
 
 std::string text_at(const Value& step, std::string_view pointer, std::string_view otherwise = {}) {
   const Value* found = wire::find(step, pointer);
@@ -157,7 +157,7 @@ class Case {
                        : !peer_.hooks.take_calls(hook_path(hook)).empty()) {
         return text_at(step, "/until") + " came";
       }
-      if (!sleep_for(bounded.tasks, kLookAgain, bounded.stop) || bounded.expired()) {
+      if (!sleep_for(bounded.tasks, kPollInterval, bounded.stop) || bounded.expired()) {
         return fail(Code::timeout, "{}: not within {} s; the last answer was {} {}",
                     text_at(step, "/until"),
                     std::chrono::duration_cast<std::chrono::seconds>(kStepTimeout).count(),

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "app/modules.h"
 #include "report/explain.h"
 #include "report/status.h"
 #include "world.h"
@@ -43,8 +44,9 @@ class Report : public World {
   report::ExplainView view_of(const std::string& target, const std::string& ns) {
     const auto parsed = report::parse_target(target);
     EXPECT_TRUE(parsed) << parsed.error().to_string();
-    auto view = report::read_for_explain(context_.within(120s), play_->client(), "", parsed->first,
-                                         {ns, parsed->second});
+    auto view =
+        report::read_for_explain(context_.within(120s), play_->client(), app::all_report_parts(),
+                                 "", parsed->first, {ns, parsed->second});
     EXPECT_TRUE(view) << view.error().to_string();
     return view ? std::move(*view) : report::ExplainView{};
   }
@@ -60,8 +62,12 @@ class Report : public World {
   bool comes_to_say(const std::string& target, const std::string& ns, const std::string& text) {
     return eventually([&] { return explained(target, ns).find(text) != std::string::npos; });
   }
+  Result<report::ClusterView> read_cluster(const std::string& ns) {
+    return report::read_cluster(context_.within(120s), play_->client(), app::all_report_parts(),
+                                ns);
+  }
   report::Status status() {
-    auto view = report::read_cluster(context_.within(120s), play_->client(), "");
+    auto view = read_cluster("");
     EXPECT_TRUE(view) << view.error().to_string();
     return report::make_status(*view);
   }

@@ -317,7 +317,7 @@ Result<> HandsHouse::open() {
     while (world().cluster().pause(kLook, stop)) {
       // When nobody writes, only time can bring something to light.
       const Instant now = world().kernel().now();
-      const bool quiet = world().cluster().desk().last_activity() < looked;
+      const bool quiet = world().cluster().gateway().last_activity() < looked;
       if (quiet && now - looked < kQuietLook) continue;
       looked = now;
       trust_.check_all();

@@ -97,9 +97,9 @@ Result<> open_house(World& world) {
 }
 
 Result<> settle(World& world) {
-  world.cluster().desk().note_activity();
+  world.cluster().gateway().note_activity();
   return world.cluster().run_until(
-      [&] { return world.kernel().now() - world.cluster().desk().last_activity() >= kQuiet; });
+      [&] { return world.kernel().now() - world.cluster().gateway().last_activity() >= kQuiet; });
 }
 
 // Whichever replica is asked, a new Pod gets ports that no other port is used less than.

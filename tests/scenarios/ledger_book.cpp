@@ -5,7 +5,6 @@
 #include <boost/json.hpp>
 
 #include "api/decode.h"
-#include "claims/grantor.h"
 #include "controllers/portpool/pool_plan.h"
 
 namespace berth::scenario {
@@ -48,6 +47,9 @@ void LedgerBook::see(const net::Request& request, const Value& object) {
   if (kind == "Status" && request.method == "DELETE" &&
       wire::string_at(object, "/details/kind") == "listeners" && is_watched(request))
     return see_listener_gone(std::string(wire::string_at(object, "/details/name")));
+  if (kind == "Status" && request.method == "DELETE" &&
+      wire::string_at(object, "/details/kind") == "portblocks")
+    blocks_.erase(std::string(wire::string_at(object, "/details/name")));
   const std::string name(wire::string_at(object, "/metadata/name"));
   const bool gone = request.method == "DELETE" &&
                     (wire::string_at(object, "/metadata/deletionTimestamp").empty() ||
@@ -60,13 +62,7 @@ void LedgerBook::see(const net::Request& request, const Value& object) {
       see_listener(object, request.method == "POST");
     }
   }
-  if (kind == "LoadBalancer") {
-    if (gone) {
-      balancers_.erase(name);
-    } else {
-      see_balancer(object);
-    }
-  }
+  if (kind == "LoadBalancer" || kind == "PortBlock") see_grants(object, gone);
 }
 
 bool LedgerBook::is_watched(const net::Request& request) const {
@@ -142,16 +138,32 @@ void LedgerBook::check_granted(const api::Listener& listener, const std::string&
                              .ports = api::ports_of(listener.spec),
                              .owner = {.uid = owner_uid},
                              .item = std::string(claims::item_of(listener))};
-  if (it != balancers_.end() && ledger::has_grant(claims::grants_of(it->second), wanted)) return;
+  if (it != balancers_.end() && ledger::has_grant(grants_of(it->second), wanted)) return;
   world_.kernel().fail(fmt::format("{} was made outside of a grant", listener.meta.name));
 }
 
-void LedgerBook::see_balancer(const Value& object) {
-  const Result<api::LoadBalancer> balancer = api::decode_load_balancer(object);
-  if (!balancer) return;
-  if (has_overlap(claims::grants_of(*balancer)))
-    world_.kernel().fail(fmt::format("{} has grants that overlap", balancer->meta.name));
-  balancers_.insert_or_assign(balancer->meta.name, *balancer);
+std::vector<ledger::Grant> LedgerBook::grants_of(const api::LoadBalancer& balancer) const {
+  return claims::grants_of(balancer, [this](const std::string& name) {
+    const auto it = blocks_.find(name);
+    return it == blocks_.end() ? nullptr : it->second;
+  });
+}
+
+void LedgerBook::see_grants(const Value& object, bool gone) {
+  std::string name(wire::string_at(object, "/metadata/name"));
+  if (wire::string_at(object, "/kind") == "PortBlock") {
+    Result<api::PortBlock> block = api::decode_port_block(object);
+    if (!block) return;
+    blocks_[name] = gone ? nullptr : std::make_shared<const api::PortBlock>(*block);
+    name = block->spec.load_balancer;
+  } else if (gone) {
+    balancers_.erase(name);
+  } else if (Result<api::LoadBalancer> balancer = api::decode_load_balancer(object)) {
+    balancers_.insert_or_assign(name, *balancer);
+  }
+  const auto it = balancers_.find(name);
+  if (it != balancers_.end() && has_overlap(grants_of(it->second)))
+    world_.kernel().fail(fmt::format("{} has grants that overlap", name));
 }
 
 }  // namespace berth::scenario

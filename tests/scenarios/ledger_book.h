@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "api/load_balancer.h"
+#include "claims/grant_book.h"
 #include "claims/slot.h"
 #include "net/http.h"
 #include "sim/world/world.h"
@@ -47,7 +47,9 @@ class LedgerBook {
   // Nobody is reached through the slot of this lock, on any of its load balancers.
   void check_rests(const api::Listener& lock);
   void check_granted(const api::Listener& listener, const std::string& owner_uid);
-  void see_balancer(const wire::Value& object);
+  // A LoadBalancer object or a PortBlock: together they say who has what.
+  void see_grants(const wire::Value& object, bool gone);
+  std::vector<ledger::Grant> grants_of(const api::LoadBalancer& balancer) const;
 
   world::World& world_;
   bool looks_away_ = false;
@@ -55,6 +57,7 @@ class LedgerBook {
   std::set<std::string> namespaces_{"games"};
   std::map<std::string, api::Listener> listeners_;  // by name
   std::map<std::string, api::LoadBalancer> balancers_;
+  std::map<std::string, claims::BlockPtr> blocks_;
 };
 
 }  // namespace berth::scenario

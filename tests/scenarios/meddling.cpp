@@ -4,7 +4,7 @@
 #include <boost/json.hpp>
 
 #include "base/encoding.h"
-#include "lb/forwarding_listeners.h"
+#include "lb/test_forwarding_listeners.h"
 
 namespace berth::scenario {
 namespace {

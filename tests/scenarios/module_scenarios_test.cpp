@@ -109,7 +109,8 @@ TEST_F(ModuleTest, AllOfThemReadWhatTheyNeed) {
   start({});
   EXPECT_THAT(heard_, IsSupersetOf({"pods", "namespaces", "portpools", "portbindings", "listeners",
                                     "loadbalancers", "leases", "secrets"}));
-  EXPECT_THAT(kinds(), UnorderedElementsAre("Listener", "PortBinding", "PortPool", "LoadBalancer"));
+  EXPECT_THAT(kinds(), UnorderedElementsAre("Listener", "PortBinding", "PortPool", "LoadBalancer",
+                                            "PortBlock"));
   EXPECT_THAT(hooks("mutatingwebhookconfigurations"),
               ElementsAre("host-ports.berth.dev", "pod-ports.berth.dev"));
   EXPECT_THAT(hooks("validatingwebhookconfigurations"), Not(IsEmpty()));
@@ -120,8 +121,8 @@ TEST_F(ModuleTest, WithoutPortPoolsNobodyAsksForWhatIsTheirs) {
   for (const char* theirs : {"portpools", "portbindings", "namespaces", "replicasets",
                              "statefulsets", "gamestatefulsets"})
     EXPECT_THAT(heard_, Not(Contains(theirs)));
-  EXPECT_THAT(heard_, IsSupersetOf({"pods", "listeners", "loadbalancers"}));
-  EXPECT_THAT(kinds(), UnorderedElementsAre("Listener", "LoadBalancer"));
+  EXPECT_THAT(heard_, IsSupersetOf({"pods", "listeners", "loadbalancers", "portblocks"}));
+  EXPECT_THAT(kinds(), UnorderedElementsAre("Listener", "LoadBalancer", "PortBlock"));
   EXPECT_THAT(hooks("mutatingwebhookconfigurations"), ElementsAre("host-ports.berth.dev"));
   EXPECT_THAT(hooks("validatingwebhookconfigurations"), IsEmpty());
 }

@@ -171,16 +171,16 @@ Result<> PoolHouse::open() {
 Result<> PoolHouse::rest() {
   std::deque<std::string> writes;
   const auto observing =
-      cluster().desk().observe([&](const net::Request& request, const world::SeenReply& reply) {
+      cluster().gateway().observe([&](const net::Request& request, const world::SeenReply& reply) {
         if (request.method == "GET" || request.url.find("/leases") != std::string::npos) return;
         writes.push_back(fmt::format("{} {} {}", request.method, request.url, reply.status()));
         if (writes.size() > kShownWrites) writes.pop_front();
       });
-  cluster().desk().note_activity();
+  cluster().gateway().note_activity();
   const Instant patience = world_->kernel().now() + kRestless;
   const Result<> ran = run_until([&] {
     const Instant now = world_->kernel().now();
-    return now - cluster().desk().last_activity() >= kQuiet || now >= patience;
+    return now - cluster().gateway().last_activity() >= kQuiet || now >= patience;
   });
   if (!ran || world_->kernel().now() < patience) return ran;
   return fail(Code::internal, "nobody rests; the last writes were {}", fmt::join(writes, ", "));

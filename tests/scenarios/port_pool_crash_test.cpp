@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
 
 #include "pool_house.h"
 
@@ -57,6 +58,43 @@ void pools_change(World& world) {
   user.remove_pool("halls");
 }
 
+// A pool whose items have one port each, the first of them this one.
+std::string pool_of_ones(const std::string& name, int first, int count) {
+  std::string out = fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {{name: {}, namespace: games}}
+spec:
+  poolItems:
+)",
+                                name);
+  for (int port = first; port < first + count; ++port)
+    out += fmt::format(
+        "    - {{itemName: p{}, loadBalancerIDs: [\"edge:demo\"], protocol: TCP, startPort: {}, "
+        "endPort: {}}}\n",
+        port, port, port + 1);
+  return out;
+}
+
+// So many on one load balancer that its ports are granted in blocks. One pool goes; of the other an
+// item grows over the edge of its block.
+void owners_of_one_port_come_and_go(World& world) {
+  User user(world);
+  (void)user.create_pool(pool_of_ones("ones", 31000, 3));
+  (void)user.create_pool(pool_of_ones("twos", 31003, 2));
+  (void)user.create("room-one", {.request = "ones TCP 8000"});
+  (void)world.cluster().pause(seconds{5}, {});
+  (void)user.change_pool("twos", [](Value& pool) {
+    auto& items = pool.as_object()["spec"].as_object()["poolItems"].as_array();
+    items[1].as_object()["endPort"] = 31010;
+    return true;
+  });
+  (void)world.cluster().pause(seconds{5}, {});
+  user.remove("room-one");
+  (void)world.cluster().pause(seconds{12}, {});
+  user.remove_pool("ones");
+}
+
 // Nobody does anything: what is crashed is the installation, and the making of the pools.
 void nobody_comes(World&) {}
 
@@ -67,18 +105,26 @@ struct Crashed {
   int replicas = 1;
   From from = From::house_that_stands;
   bool closes = false;
+  ledger::Layout grants{};
   std::uint64_t before = 0;  // writes until then, in the run without crash
+  int blocks = 0;            // PortBlocks that were made in that run
 };
 
 Result<sim::RunReport> run_crashed(Crashed& crashed, const sim::CrashPlan& plan) {
   WorldOptions options;
   options.replicas = crashed.replicas;
+  options.config.grants = crashed.grants;
   sim::CrashPlan shifted = plan;
   if (auto* at = std::get_if<sim::CrashAt>(&shifted)) at->write_index += crashed.before;
   options.cluster.kernel.crash = shifted;
   options.cluster.kernel.max_latency = milliseconds{10};
   options.cluster.link.max_watch_delay = milliseconds{50};
   PoolHouse house(7, options);
+  const auto observing = house.cluster().gateway().observe(
+      [&](const net::Request& request, const world::SeenReply& reply) {
+        if (!std::holds_alternative<sim::NoCrash>(plan) || reply.status() >= 300) return;
+        if (request.method == "POST" && request.url.contains("/portblocks")) ++crashed.blocks;
+      });
   if (Result<> open = house.open(); !open) return pass(open);
   // The pools are filled.
   if (Result<> filled = house.cluster().run_for(seconds{5}); !filled) return pass(filled);
@@ -99,6 +145,9 @@ void crash_all(const std::string& name, Crashed crashed) {
       name, [&](const sim::CrashPlan& plan) { return run_crashed(crashed, plan); });
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_GE(swept->writes, 50u);
+  const bool one_crash_alone = std::getenv("BERTH_SCENARIO_CRASH") != nullptr;
+  const bool is_in_blocks = crashed.grants.long_list < ledger::Layout{}.long_list;
+  EXPECT_TRUE(crashed.blocks > 0 || !is_in_blocks || one_crash_alone) << "nothing is handed on";
 }
 
 TEST(PortPoolCrash, WhileItIsInstalledAndPoolsAreMade) {
@@ -115,6 +164,17 @@ TEST(PortPoolCrash, WhilePoolsChange) {
 
 TEST(PortPoolCrash, WithAnotherReplicaToTakeOver) {
   crash_all("failover", {.story = rooms_come_and_go, .replicas = 2});
+}
+
+TEST(PortPoolCrash, WhileOwnersOfOnePortComeAndGo) {
+  crash_all("owners of one port", {.story = owners_of_one_port_come_and_go,
+                                   .closes = true,
+                                   .grants = {.long_list = 1, .block_ports = 4}});
+}
+
+TEST(PortPoolCrash, WhilePoolsChangeWhoseGrantsLieInBlocks) {
+  crash_all("pools change in blocks",
+            {.story = pools_change, .closes = true, .grants = {.long_list = 0, .block_ports = 8}});
 }
 
 }  // namespace

@@ -226,8 +226,8 @@ TEST_P(RefusedWorkloads, AreTouchedThroughTheirStatus) {
   refuse(1);
   int touches = 0;
   int rewrites = 0;
-  const auto watching =
-      house_->cluster().desk().observe([&](const net::Request& request, const world::SeenReply&) {
+  const auto watching = house_->cluster().gateway().observe(
+      [&](const net::Request& request, const world::SeenReply&) {
         if (request.method != "PATCH" || request.body.find("berth.dev/retry") == std::string::npos)
           return;
         const std::string path = request.url.substr(0, request.url.find('?'));
@@ -270,7 +270,7 @@ TEST(NobodyIsRefused, AndNobodyLooksForWorkloads) {
   ASSERT_TRUE(house.settle());
   int lists = 0;
   const auto counting =
-      house.cluster().desk().observe([&](const net::Request& request, const world::SeenReply&) {
+      house.cluster().gateway().observe([&](const net::Request& request, const world::SeenReply&) {
         if (request.url.find("/apis/apps/") != std::string::npos) ++lists;
       });
   User user(house.world());

@@ -56,7 +56,7 @@ bool is_gate_open(const Value& pod) {
 
 // What stands in this book and in the ledger's; most writes are of something else.
 bool is_noted(std::string_view url) {
-  return std::ranges::any_of(std::array{"/pods", "/listeners", "/loadbalancers"},
+  return std::ranges::any_of(std::array{"/pods", "/listeners", "/loadbalancers", "/portblocks"},
                              [url](std::string_view part) { return url.contains(part); });
 }
 
@@ -83,7 +83,7 @@ std::vector<Place> places_of(const api::PortBindingItem& binding) {
 
 RoomBook::RoomBook(world::World& world, Duration quarantine)
     : world_(world), quarantine_(quarantine), ledger_(world) {
-  observing_ = world.cluster().desk().observe(
+  observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
   world.provider().observe([this](const sim::lb::Change& change) {
     if (!closed_) see_change(change);

@@ -108,7 +108,7 @@ class RoomBook {
   std::size_t came_back_ = 0;
   bool closed_ = false;
   std::function<void(const sim::lb::Change&)> other_;
-  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
 };
 
 }  // namespace berth::scenario

@@ -15,6 +15,7 @@ using wire::Value;
 
 const std::string kOurs = "/apis/networkextension.bkbcs.tencent.com/v1/";
 const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
+const std::string kBlocks = "/apis/berth.dev/v1/portblocks";
 
 class Inspection {
  public:
@@ -178,22 +179,46 @@ class Inspection {
     return {};
   }
 
+  // Each of them has something in it.
+  Result<std::map<std::string, claims::BlockPtr>> read_blocks() {
+    Result<std::vector<Value>> objects = world_.cluster().list(kBlocks);
+    if (!objects) return pass(objects);
+    std::map<std::string, claims::BlockPtr> out;
+    for (const Value& object : *objects) {
+      Result<api::PortBlock> block = api::decode_port_block(object);
+      if (!block) return fail(block.error());
+      if (block->spec.grants.empty() || block->spec.closed)
+        return fail(Code::internal, "left: PortBlock {}", block->meta.name);
+      const std::string name = block->meta.name;
+      out.emplace(name, std::make_shared<const api::PortBlock>(std::move(*block)));
+    }
+    return out;
+  }
+
   Result<> check_balancers() {
     Result<std::vector<Value>> objects = world_.cluster().list(kBalancers);
     if (!objects) return pass(objects);
+    Result<std::map<std::string, claims::BlockPtr>> blocks = read_blocks();
+    if (!blocks) return pass(blocks);
     std::set<Item> granted;
     for (const Value& object : *objects) {
       const Result<api::LoadBalancer> balancer = api::decode_load_balancer(object);
       if (!balancer) return fail(balancer.error());
       if (balancer->spec.grants.empty())
         return fail(Code::internal, "left: LoadBalancer {}", balancer->meta.name);
-      for (const api::Grant& grant : balancer->spec.grants) {
-        granted.insert({grant.owner_uid, grant.item});
-        if (!items_.contains({grant.owner_uid, grant.item}))
+      const auto find = [&](const std::string& name) {
+        const auto block = blocks->extract(name);
+        return block ? block.mapped() : nullptr;
+      };
+      for (const ledger::Grant& grant : claims::grants_of(*balancer, find)) {
+        granted.insert({grant.owner.uid, grant.item});
+        if (!items_.contains({grant.owner.uid, grant.item}))
           return fail(Code::internal, "left: a grant of {} to {}", balancer->meta.name,
-                      grant.owner_name);
+                      grant.owner.name);
       }
     }
+    if (!blocks->empty())
+      return fail(Code::internal, "left: PortBlock {}, which nobody names", blocks->begin()->first);
     for (const Item& item : items_)
       if (!granted.contains(item))
         return fail(Code::internal, "item {} of pool {} has no grant", item.second, item.first);

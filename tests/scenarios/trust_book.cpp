@@ -73,7 +73,7 @@ std::string shown_object(std::string_view kind, std::string_view ns, std::string
 }
 
 TrustBook::TrustBook(world::World& world, Duration grace) : world_(world), grace_(grace) {
-  observing_ = world.cluster().desk().observe(
+  observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
 

@@ -103,7 +103,7 @@ class TrustBook {
   std::set<std::string> edited_;
   std::set<std::string> made_pods_;
   std::size_t words_given_ = 0;
-  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
 };
 
 }  // namespace berth::scenario

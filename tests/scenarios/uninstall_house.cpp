@@ -137,7 +137,7 @@ Survey UninstallHouse::look() {
   bool done = false;
   person_ = std::make_unique<Person>(cluster_, options_, nullptr);
   person_->task = person_->process.spawn("look", [&](std::stop_token stop) {
-    survey = person_->uninstaller.look({.tasks = person_->process, .stop = stop}).value();
+    survey = person_->uninstaller.survey({.tasks = person_->process, .stop = stop}).value();
     done = true;
   });
   EXPECT_TRUE(cluster_.run_until([&] { return done; }));
@@ -154,7 +154,7 @@ std::vector<std::string> UninstallHouse::left() {
   }
   for (const char* path : {"/api/v1/namespaces/berth-system/secrets",
                            "/apis/networkextension.bkbcs.tencent.com/v1/listeners",
-                           "/apis/berth.dev/v1/loadbalancers"}) {
+                           "/apis/berth.dev/v1/loadbalancers", "/apis/berth.dev/v1/portblocks"}) {
     const auto list = cluster_.list(path);
     if (list && !list->empty()) out.emplace_back(path);
   }

@@ -3,7 +3,6 @@
 #include <boost/json.hpp>
 
 #include "api/decode.h"
-#include "claims/grantor.h"
 
 namespace berth::scenario {
 namespace {
@@ -31,7 +30,7 @@ std::string tested_version(const net::Request& request) {
 
 WrittenBook::WrittenBook(world::World& world, const TrustBook& trust)
     : world_(world), trust_(trust) {
-  observing_ = world.cluster().desk().observe(
+  observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
 
@@ -41,13 +40,16 @@ void WrittenBook::see(const net::Request& request, const world::SeenReply& reply
   if (request.method == "DELETE" && request.url.find("/secrets") != std::string::npos)
     keys_back_ = world_.kernel().now() + kAudited;
   const bool is_balancer = request.url.find("/loadbalancers") != std::string::npos;
+  const bool is_block = request.url.find("/portblocks") != std::string::npos;
   if (ours && request.url.find("/listeners/") != std::string::npos)
     return see_claims(request, reply);
-  if (!is_balancer && (!ours || request.url.find("/pods/") == std::string::npos)) return;
+  if (!is_balancer && !is_block && (!ours || request.url.find("/pods/") == std::string::npos))
+    return;
   const Value* const object = reply.object();
   if (!object) return;
   if (ours && wire::string_at(*object, "/kind") == "Pod") see_pod(request, *object);
   if (is_balancer) see_balancer(request, *object);
+  if (is_block) see_block(request, *object);
 }
 
 // From what to what, as the patch says: it tests the one and adds the other. On a peer a claim is
@@ -91,17 +93,38 @@ void WrittenBook::see_pod(const net::Request& request, const Value& pod) {
                                      wire::string_at(pod, "/metadata/name")));
 }
 
+std::vector<ledger::Grant> WrittenBook::grants_of(const api::LoadBalancer& balancer) const {
+  return claims::grants_of(balancer, [this](const std::string& name) {
+    const auto it = blocks_.find(name);
+    return it == blocks_.end() ? nullptr : it->second;
+  });
+}
+
 void WrittenBook::see_balancer(const net::Request& request, const Value& object) {
   const Result<api::LoadBalancer> balancer = api::decode_load_balancer(object);
   if (!balancer || request.method == "DELETE") return;
-  Balancer& known = balancers_[balancer->meta.name];
+  api::LoadBalancer& known = balancers_[balancer->meta.name];
   const bool made = request.method == "POST";
   // What was put back as it was came by no request: then nobody knows what it was before this one.
-  const bool follows = !known.version.empty() && tested_version(request) == known.version;
+  const bool follows = !known.meta.name.empty() &&
+                       tested_version(request) == std::to_string(known.meta.resource_version);
   if (world::author_of(request) == world::kOurUser && (made || follows))
-    check_granted(*balancer, made ? std::nullopt : std::optional(known.grants));
-  known = {std::string(wire::string_at(object, "/metadata/resourceVersion")),
-           claims::grants_of(*balancer)};
+    check_granted(*balancer, made ? std::nullopt : std::optional(grants_of(known)));
+  known = *balancer;
+}
+
+void WrittenBook::see_block(const net::Request& request, const Value& object) {
+  if (wire::string_at(object, "/kind") != "PortBlock") return;  // of many that are deleted
+  const Result<api::PortBlock> block = api::decode_port_block(object);
+  if (!block) return;
+  const auto balancer = balancers_.find(block->spec.load_balancer);
+  const bool is_known = balancer != balancers_.end();
+  const std::vector<ledger::Grant> before =
+      is_known ? grants_of(balancer->second) : std::vector<ledger::Grant>{};
+  blocks_[block->meta.name] =
+      request.method == "DELETE" ? nullptr : std::make_shared<const api::PortBlock>(*block);
+  if (is_known && world::author_of(request) == world::kOurUser)
+    check_granted(balancer->second, before);
 }
 
 void WrittenBook::check_granted(const api::LoadBalancer& balancer,
@@ -109,7 +132,7 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
   if (trust_.is_in_upheaval()) return;
   // With grants and keys lost together, nothing says whose of two Listeners a port is.
   if (!before && world_.kernel().now() < keys_back_) return;
-  const std::vector<ledger::Grant> after = claims::grants_of(balancer);
+  const std::vector<ledger::Grant> after = grants_of(balancer);
   const auto listeners = world_.cluster().server().objects(kOurGroup, "listeners");
   if (!listeners) return;
   for (const auto& one : *listeners) {

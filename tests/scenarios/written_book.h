@@ -3,8 +3,8 @@
 //
 // A claim that this version cannot read is not written over. What was never a Pod is not kept. A
 // Pod whose namespace does not ask for us is never called Ready. No write of ours to a LoadBalancer
-// object takes a Listener out of its owner's grant, and one that we make has grants for all that
-// there are; Listeners that people wrote or touched do not count.
+// object or a PortBlock takes a Listener out of its owner's grant, and a LoadBalancer object that
+// we make has grants for all that there are; Listeners that people wrote or touched do not count.
 //
 // Not thread-safe; the world and the TrustBook outlive it.
 #pragma once
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "ledger/grants.h"
+#include "claims/grant_book.h"
 #include "trust_book.h"
 
 namespace berth::scenario {
@@ -34,6 +34,8 @@ class WrittenBook {
   void see_claim(const std::string& before, const std::string& after);
   void see_pod(const net::Request& request, const wire::Value& pod);
   void see_balancer(const net::Request& request, const wire::Value& object);
+  void see_block(const net::Request& request, const wire::Value& object);
+  std::vector<ledger::Grant> grants_of(const api::LoadBalancer& balancer) const;
   void check_granted(const api::LoadBalancer& balancer,
                      const std::optional<std::vector<ledger::Grant>>& before);
 
@@ -41,12 +43,9 @@ class WrittenBook {
   const TrustBook& trust_;
   std::set<std::string> unasked_;
   Instant keys_back_{};  // after people deleted them, what they sealed is sealed anew by then
-  struct Balancer {
-    std::string version{};
-    std::vector<ledger::Grant> grants{};
-  };
-  std::map<std::string, Balancer> balancers_;  // by name
-  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+  std::map<std::string, api::LoadBalancer> balancers_;  // by name
+  std::map<std::string, claims::BlockPtr> blocks_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
 };
 
 }  // namespace berth::scenario

@@ -140,29 +140,29 @@ Result<std::vector<std::string>> Uninstaller::holders(const Context& context) {
   return port_holders(listeners, pods->items);
 }
 
-Result<Survey> Uninstaller::look(const Context& context) {
-  Survey survey;
+Result<Survey> Uninstaller::survey(const Context& context) {
+  Survey out;
   for (const Doomed& one : doomed()) {
     Result<bool> there = is_there(context, one);
     if (!there) return pass(there);
-    if (*there) survey.objects.push_back(one.shown());
+    if (*there) out.objects.push_back(one.shown());
   }
   const Doomed home{kube::types::kNamespace, {"", options_.ns}};
   if (!is_shared_namespace(options_.ns)) {
     Result<bool> there = is_there(context, home);
     if (!there) return pass(there);
-    if (*there) survey.objects.push_back(home.shown());
+    if (*there) out.objects.push_back(home.shown());
   }
   for (const module::Kind& kind : module::kinds_of(options_.modules)) {
     const kube::ResourceType& type = kind.info->type;
     Result<std::size_t> count = count_objects(context, client_, type);
     if (!count) return pass(count);
-    if (*count > 0) survey.of_kind[type.kind] = *count;
+    if (*count > 0) out.of_kind[type.kind] = *count;
   }
   Result<std::vector<std::string>> pods = holders(context);
   if (!pods) return pass(pods);
-  survey.holders = std::move(*pods);
-  return survey;
+  out.holders = std::move(*pods);
+  return out;
 }
 
 Result<> Uninstaller::run(const Context& context) {

@@ -44,7 +44,7 @@ class Uninstaller {
   Uninstaller(kube::Client& client, UninstallOptions options, Tell tell);
 
   // What `run` would remove. Changes nothing.
-  Result<Survey> look(const Context& context);
+  Result<Survey> survey(const Context& context);
   // Refuses while Pods hold ports, unless forced.
   Result<> run(const Context& context);
   // By kind, how many objects are gone.

@@ -127,10 +127,10 @@ bool overlaps(const api::Grant& grant, const model::PortRange& ports) {
   return grant.start_port <= ports.last && ports.first <= grant.end_port;
 }
 
-bool is_owned_by(const api::Listener& listener, const api::Grant& grant) {
-  return listener.meta.ns.view() == grant.owner_namespace && !grant.owner_uid.empty() &&
+bool is_owned_by(const api::Listener& listener, const ledger::Grant& grant) {
+  return listener.meta.ns.view() == grant.owner.ns && !grant.owner.uid.empty() &&
          std::ranges::any_of(listener.meta.owners, [&](const kube::OwnerReference& owner) {
-           return owner.uid == grant.owner_uid;
+           return owner.uid == grant.owner.uid;
          });
 }
 
@@ -205,13 +205,12 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
 namespace {
 
 Failure not_granted(const api::Listener& listener, const engine::Wish& wish,
-                    model::Transport transport, const api::Grant* others) {
+                    model::Transport transport, const ledger::Grant* others) {
   std::string owner = "granted to nobody";
   if (others) {
-    owner = fmt::format("granted to {} {}/{}", others->owner_kind, others->owner_namespace,
-                        others->owner_name);
+    owner = "granted to " + others->owner.to_string();
     owner += is_owned_by(listener, *others)
-                 ? fmt::format(" from {} to {} only", others->start_port, others->end_port)
+                 ? fmt::format(" from {} to {} only", others->ports.first, others->ports.last)
                  : ", which does not own this Listener";
   }
   return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", model::to_string(transport),
@@ -224,14 +223,11 @@ Failure not_granted(const api::Listener& listener, const engine::Wish& wish,
 
 Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
                                        model::Transport transport,
-                                       std::span<const api::Grant> grants) {
-  const api::Grant* others = nullptr;
-  for (const api::Grant& grant : grants) {
-    if (!overlaps(grant, wish.ports) || grant.protocol != model::to_string(transport)) continue;
-    const bool inside = grant.start_port <= wish.ports.first && wish.ports.last <= grant.end_port;
-    if (inside && is_owned_by(listener, grant))
-      return model::PortRange{static_cast<model::Port>(grant.start_port),
-                              static_cast<model::Port>(grant.end_port)};
+                                       const std::vector<ledger::Grant>& grants) {
+  const ledger::Grant* others = nullptr;
+  for (const ledger::Grant& grant : grants) {
+    if (!grant.ports.overlaps(wish.ports) || grant.transport != transport) continue;
+    if (grant.ports.contains(wish.ports) && is_owned_by(listener, grant)) return grant.ports;
     others = &grant;
   }
   return not_granted(listener, wish, transport, others);
@@ -240,9 +236,7 @@ Result<model::PortRange> granted_ports(const api::Listener& listener, const engi
 }  // namespace
 
 Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
-                                       const api::LoadBalancer* balancer) {
-  const std::span<const api::Grant> grants =
-      balancer ? std::span(balancer->spec.grants) : std::span<const api::Grant>();
+                                       const std::vector<ledger::Grant>& grants) {
   std::optional<model::PortRange> own;
   for (const model::Transport transport : model::transports_of(wish.protocol)) {
     const Result<model::PortRange> part = granted_ports(listener, wish, transport, grants);
@@ -253,14 +247,12 @@ Result<model::PortRange> granted_ports(const api::Listener& listener, const engi
   return *own;
 }
 
-bool is_anybodys(const engine::Wish& wish, const api::LoadBalancer* balancer) {
+bool is_anybodys(const engine::Wish& wish, const std::vector<ledger::Grant>& grants) {
   const auto ways = model::transports_of(wish.protocol);
-  return balancer && std::ranges::any_of(balancer->spec.grants, [&](const api::Grant& grant) {
-           return overlaps(grant, wish.ports) &&
-                  std::ranges::find(ways, grant.protocol, [](model::Transport way) {
-                    return model::to_string(way);
-                  }) != ways.end();
-         });
+  return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
+    return grant.ports.overlaps(wish.ports) &&
+           std::ranges::find(ways, grant.transport) != ways.end();
+  });
 }
 
 Error not_sealed(const api::Listener& listener, claims::Trust trust) {
@@ -273,15 +265,12 @@ Error not_sealed(const api::Listener& listener, claims::Trust trust) {
       .with_hint("a Listener of a pool is put right by its pool in a moment; delete any other");
 }
 
-std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
-                                       const api::LoadBalancer* after) {
-  static const std::vector<api::Grant> none;
-  const std::vector<api::Grant>& old = before ? before->spec.grants : none;
-  const std::vector<api::Grant>& now = after ? after->spec.grants : none;
+std::vector<api::Grant> changed_grants(const std::vector<api::Grant>& before,
+                                       const std::vector<api::Grant>& after) {
   std::vector<api::Grant> out;
-  if (old == now) return out;
-  add_missing(old, now, out);
-  add_missing(now, old, out);
+  if (before == after) return out;
+  add_missing(before, after, out);
+  add_missing(after, before, out);
   return out;
 }
 

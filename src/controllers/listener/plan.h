@@ -35,19 +35,25 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
 
 // A Listener is acted on only inside a grant of its owner: anybody who may create Listeners could
 // otherwise lead a pool's port elsewhere, under its name in another namespace. The ports of that
-// grant. `balancer` may be null. The error says whose the ports are.
+// grant. `grants` are those on its ports. The error says whose the ports are.
 Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
-                                       const api::LoadBalancer* balancer);
+                                       const std::vector<ledger::Grant>& grants);
 
-// Whether somebody, whoever it is, has a grant of its ports. `balancer` may be null.
-bool is_anybodys(const engine::Wish& wish, const api::LoadBalancer* balancer);
+// Whether somebody, whoever it is, has a grant of its ports.
+bool is_anybodys(const engine::Wish& wish, const std::vector<ledger::Grant>& grants);
 
 // Why a Listener that is inside a grant of its owner is not acted on, although it looks like ours.
 Error not_sealed(const api::Listener& listener, claims::Trust trust);
 
-// Grants that one of them has and the other has not; each may be null.
-std::vector<api::Grant> changed_grants(const api::LoadBalancer* before,
-                                       const api::LoadBalancer* after);
+// Grants that one of the lists has and the other has not.
+std::vector<api::Grant> changed_grants(const std::vector<api::Grant>& before,
+                                       const std::vector<api::Grant>& after);
+// The same of two versions of an object that has such a list; each may be null.
+template <class T>
+std::vector<api::Grant> changed_grants(const T* before, const T* after) {
+  static const std::vector<api::Grant> none;
+  return changed_grants(before ? before->spec.grants : none, after ? after->spec.grants : none);
+}
 // Whether one of them is about ports of the Listener.
 bool is_about(const std::vector<api::Grant>& grants, const api::Listener& listener);
 

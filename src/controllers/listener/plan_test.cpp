@@ -64,9 +64,15 @@ api::LoadBalancer balancer() {
   return object;
 }
 // "yes", or why not.
+constexpr const api::LoadBalancer* kNone = nullptr;
+
+std::vector<ledger::Grant> grants_in(const api::LoadBalancer* object) {
+  return object ? claims::list_of(*object) : std::vector<ledger::Grant>{};
+}
+
 std::string granted(const api::Listener& listener, const api::LoadBalancer* object) {
   const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
-  const Result<model::PortRange> checked = granted_ports(listener, wish, object);
+  const Result<model::PortRange> checked = granted_ports(listener, wish, grants_in(object));
   return checked ? "yes" : checked.error().to_string();
 }
 
@@ -158,11 +164,11 @@ TEST(ListenerGrant, OneThatCameOrWentIsAChange) {
   EXPECT_TRUE(changed_grants(&before, &after).empty());
   after.spec.grants.front().end_port = 30019;
   EXPECT_EQ(changed_grants(&before, &after).size(), 2u);
-  EXPECT_EQ(changed_grants(nullptr, &after).size(), 1u);
-  EXPECT_TRUE(is_about(changed_grants(&before, nullptr), listener_of_pool()));
+  EXPECT_EQ(changed_grants(kNone, &after).size(), 1u);
+  EXPECT_TRUE(is_about(changed_grants(&before, kNone), listener_of_pool()));
   api::Listener other = listener_of_pool();
   other.spec.port = 30010;
-  EXPECT_FALSE(is_about(changed_grants(&before, nullptr), other));
+  EXPECT_FALSE(is_about(changed_grants(&before, kNone), other));
 }
 
 // One rule for each domain and path, with what is written of it.
@@ -217,7 +223,8 @@ TEST(ListenerGrant, HoldsForWhatTakesItsTransport) {
   api::LoadBalancer object = balancer();
   const auto granted = [&](const char* protocol) {
     listener.spec.protocol = protocol;
-    return granted_ports(listener, wish_of(listener, {.cluster_id = "berth"}).value(), &object);
+    return granted_ports(listener, wish_of(listener, {.cluster_id = "berth"}).value(),
+                         grants_in(&object));
   };
   for (const char* protocol : {"TCP", "TCP_SSL", "TLS", "HTTP", "HTTPS"})
     EXPECT_TRUE(granted(protocol)) << protocol;

@@ -22,7 +22,7 @@ ListenerKey key_of(const engine::WishKey& key) {
   return ListenerKey({key.value.substr(0, slash), key.value.substr(slash + 1)});
 }
 
-bool rests(const api::Listener& listener) {
+bool is_in_place(const api::Listener& listener) {
   return !listener.meta.deleting && claims::is_applied(listener);
 }
 
@@ -30,13 +30,15 @@ bool rests(const api::Listener& listener) {
 
 ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
                                        claims::ListenerStore& listeners,
-                                       claims::BalancerStore& balancers,
+                                       claims::BalancerStore& balancers, claims::BlockStore& blocks,
                                        const claims::Sealer& sealer, claims::Courtesy& courtesy,
                                        kube::EventRecorder& events, ListenerOptions options,
                                        metrics::Registry* registry)
     : client_(client),
       listeners_(listeners),
       balancers_(balancers),
+      blocks_(blocks),
+      book_(balancers, blocks),
       sealer_(sealer),
       courtesy_(courtesy),
       events_(events),
@@ -46,6 +48,7 @@ ListenerController::ListenerController(Tasks& tasks, kube::Client& client,
       notes_(tasks, {.name = "listener-status", .workers = kOutcomeWriters, .registry = registry},
              [this](const Context& c, const ListenerKey& k) { return reconcile_outcome(c, k); }) {
   watch();
+  watch_grants();
 }
 
 void ListenerController::watch() {
@@ -58,7 +61,8 @@ void ListenerController::watch() {
       doubtful_.insert(ListenerKey::of(change.object()));
     }
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    if (!change.after || again || !rests(*change.after)) emit(ListenerKey::of(change.object()));
+    if (!change.after || again || !is_in_place(*change.after))
+      emit(ListenerKey::of(change.object()));
   });
   notes_.at_start([this] { queue_outcomes(); });
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
@@ -71,20 +75,33 @@ void ListenerController::watch() {
     (void)take_doubtful(ListenerKey::of(change.object()));
     if (engine_) engine_->forget(wish_key(ListenerKey::of(change.object())));
   });
-  // A grant that came or went decides whether its Listeners are acted on. Those of the first list
-  // are known before any Listener is looked at.
+}
+
+// A grant that came or went decides whether its Listeners are acted on. Those of the first list are
+// known before any Listener is looked at.
+void ListenerController::watch_grants() {
   wishes_.watch(balancers_, [this](const auto& change, const auto& emit) {
     if (change.initial) return;
-    const auto grants = changed_grants(change.before.get(), change.after.get());
-    if (grants.empty()) return;
-    for (const auto& one : listeners_.by_index(claims::kBalancerIndex, change.object().meta.name)) {
-      if (is_about(grants, *one) && !rests(*one)) emit(ListenerKey::of(*one));
-    }
+    emit_about(changed_grants(change.before.get(), change.after.get()), change.object().meta.name,
+               emit);
+  });
+  wishes_.watch(blocks_, [this](const auto& change, const auto& emit) {
+    if (change.initial) return;
+    emit_about(changed_grants(change.before.get(), change.after.get()),
+               change.object().spec.load_balancer, emit);
   });
 }
 
+template <class Emit>
+void ListenerController::emit_about(const std::vector<api::Grant>& grants,
+                                    const std::string& balancer, const Emit& emit) const {
+  if (grants.empty()) return;
+  for (const auto& one : listeners_.by_index(claims::kBalancerIndex, balancer))
+    if (is_about(grants, *one) && !is_in_place(*one)) emit(ListenerKey::of(*one));
+}
+
 // The audit leaves out what is not trusted, also after a restart of the load balancer, when nothing
-// is there of it; and what rests is not looked at until the next one.
+// is there of it; and what is in place is not looked at until the next one.
 bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& change) const {
   if (!change.before || !change.after) return false;
   const auto seal_of = [](const api::Listener& listener) {
@@ -104,7 +121,7 @@ bool ListenerController::take_doubtful(const ListenerKey& key) {
 // it was, with what we wrote on the former one.
 void ListenerController::audit_newcomer(const kube::Change<api::Listener>& change) {
   const bool is_new = !change.before || change.before->meta.uid != change.after->meta.uid;
-  if (change.initial || !is_new || !rests(*change.after)) return;
+  if (change.initial || !is_new || !is_in_place(*change.after)) return;
   if (const auto wish = granted_wish(*change.after)) engine_->audit(wish->lb);
 }
 
@@ -131,7 +148,7 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
     engine_->forget(wish_key(key));
     return Requeue{};
   }
-  if (rests(*listener) && !doubtful) return Requeue{};
+  if (is_in_place(*listener) && !doubtful) return Requeue{};
   Result<engine::Wish> wish = granted_wish(*listener);
   if (Result<> led = options_.check_targets(*listener); wish && wish->spec && !led)
     wish = pass(led);
@@ -151,13 +168,12 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
 Result<engine::Wish> ListenerController::granted_wish(const api::Listener& listener) const {
   Result<engine::Wish> wish = wish_of(listener, options_.naming);
   if (!wish) return wish;
-  const auto balancer = balancers_.get("", model::object_name(wish->lb));
+  const std::vector<ledger::Grant> grants = book_.on(model::object_name(wish->lb), wish->ports);
   const claims::Trust trust = sealer_.judge(listener);
-  Result<model::PortRange> own = granted_ports(listener, *wish, balancer.get());
+  Result<model::PortRange> own = granted_ports(listener, *wish, grants);
   // Somebody took the grant away, and its pool is gone or has not restored it yet: the seal says
   // whose the ports were. What one that goes has at the load balancer must go before it.
-  if (!own && listener.meta.deleting && trust == claims::Trust::ours &&
-      !is_anybodys(*wish, balancer.get()))
+  if (!own && listener.meta.deleting && trust == claims::Trust::ours && !is_anybodys(*wish, grants))
     own = wish->ports;
   if (!own) return fail(own.error());
   // One of the version before us has its seal in a moment; until then its grant must do, and the
@@ -234,7 +250,7 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {
     if (listener->meta.deleting && !claims::has_our_finalizer(listener->meta)) continue;
     Result<engine::Wish> wish = granted_wish(*listener);
-    const bool applied = wish && rests(*listener);
+    const bool applied = wish && is_in_place(*listener);
     // One that may not be acted on wishes for nothing. What has its name stays where it is: it may
     // be in use, and the grant may come back.
     out.push_back({.key = wish_key(ListenerKey::of(*listener)),

@@ -42,9 +42,10 @@ using ListenerKey = kube::KeyOf<api::Listener>;
 class ListenerController final : public engine::Sink {
  public:
   ListenerController(Tasks& tasks, kube::Client& client, claims::ListenerStore& listeners,
-                     claims::BalancerStore& balancers, const claims::Sealer& sealer,
-                     claims::Courtesy& courtesy, kube::EventRecorder& events,
-                     ListenerOptions options, metrics::Registry* registry);
+                     claims::BalancerStore& balancers, claims::BlockStore& blocks,
+                     const claims::Sealer& sealer, claims::Courtesy& courtesy,
+                     kube::EventRecorder& events, ListenerOptions options,
+                     metrics::Registry* registry);
 
   // Before `add_to`; the engine outlives the controllers' run.
   void use(engine::Engine& engine) { engine_ = &engine; }
@@ -62,6 +63,11 @@ class ListenerController final : public engine::Sink {
   };
 
   void watch();
+  void watch_grants();
+  // Those that are not at rest and lie on these ports.
+  template <class Emit>
+  void emit_about(const std::vector<api::Grant>& grants, const std::string& balancer,
+                  const Emit& emit) const;
   void queue_outcomes();
   // Its seal is back: what is done for it was done for nobody, or not at all.
   bool is_trusted_again(const kube::Change<api::Listener>& change) const;
@@ -79,6 +85,8 @@ class ListenerController final : public engine::Sink {
   kube::Client& client_;
   claims::ListenerStore& listeners_;
   claims::BalancerStore& balancers_;
+  claims::BlockStore& blocks_;
+  const claims::GrantBook book_;
   const claims::Sealer& sealer_;
   claims::Courtesy& courtesy_;
   kube::EventRecorder& events_;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "claims/test_support.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::controllers::listener {
 namespace {
@@ -21,6 +21,8 @@ class StandingWishes : public ::testing::Test {
  protected:
   StandingWishes() {
     claims::add_indexes(listeners_, {});
+    claims::add_indexes(balancers_);
+    claims::add_indexes(blocks_);
     api::LoadBalancer object;
     object.meta.name = model::object_name(kDemo);
     object.meta.resource_version = 1;
@@ -62,14 +64,10 @@ class StandingWishes : public ::testing::Test {
   claims::Courtesy courtesy_;
   claims::ListenerStore listeners_;
   claims::BalancerStore balancers_;
-  ListenerController controller_{tasks_,
-                                 client_,
-                                 listeners_,
-                                 balancers_,
-                                 claims::testing::sealer(),
-                                 courtesy_,
-                                 events_,
-                                 {.naming = {.cluster_id = "berth"}},
+  claims::BlockStore blocks_;
+  ListenerController controller_{tasks_,     client_, listeners_,
+                                 balancers_, blocks_, claims::testing::sealer(),
+                                 courtesy_,  events_, {.naming = {.cluster_id = "berth"}},
                                  &registry_};
   kube::ResourceVersion version_ = 0;
 };
@@ -78,6 +76,34 @@ TEST_F(StandingWishes, HaveWhatAPoolMade) {
   const engine::StandingWish own = wish_of("games");
   EXPECT_TRUE(own.applied);
   EXPECT_TRUE(own.wish.spec);
+}
+
+// The LoadBalancer object has handed its ports on.
+TEST_F(StandingWishes, HaveWhatLiesInABlock) {
+  api::LoadBalancer object = *balancers_.get("", model::object_name(kDemo));
+  api::PortBlock block;
+  block.meta.name = "block";
+  block.meta.uid = "uid-of-block";
+  block.meta.resource_version = 1;
+  block.spec = {.load_balancer = object.meta.name,
+                .protocol = "TCP",
+                .start_port = 29952,
+                .end_port = 30079,
+                .grants = object.spec.grants};
+  object.meta.resource_version = 2;
+  object.spec.grants = {{.protocol = "TCP",
+                         .start_port = 29952,
+                         .end_port = 30079,
+                         .owner_kind = "PortBlock",
+                         .owner_name = "block",
+                         .owner_uid = "another"}};
+  balancers_.put(object);
+  blocks_.put(block);
+  EXPECT_FALSE(wish_of("games").wish.spec) << "it names another one";
+  object.meta.resource_version = 3;
+  object.spec.grants.front().owner_uid = "uid-of-block";
+  balancers_.put(object);
+  EXPECT_EQ(wish_of("games").wish.own, (model::PortRange{30000, 30009}));
 }
 
 // With all that makes ours: the name, the owner, and the annotation that says it is done. The audit

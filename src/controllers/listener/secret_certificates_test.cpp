@@ -7,7 +7,7 @@
 
 #include "base/encoding.h"
 #include "crypto/certificates.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::controllers::listener {
 namespace {

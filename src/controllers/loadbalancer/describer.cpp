@@ -18,23 +18,23 @@ Describer::Describer(Tasks& tasks, const lb::Drivers& drivers, OnAnswer on_answe
   for (const model::Provider provider : {edge, tencent, aws, gcp}) {
     const lb::Driver* const driver = drivers.of({.provider = provider});
     if (driver)
-      desks_[provider] = {.directory = driver->directory, .asked = tasks.signal(), .due = {}};
+      queues_[provider] = {.directory = driver->directory, .asked = tasks.signal(), .due = {}};
   }
 }
 
 std::optional<Result<model::LoadBalancerInfo>> Describer::take(const model::LoadBalancerRef& lb) {
   const Instant now = tasks_.now();
   const MutexLock lock(mu_);
-  const auto desk = desks_.find(lb.provider);
-  if (desk == desks_.end()) {
+  const auto queue = queues_.find(lb.provider);
+  if (queue == queues_.end()) {
     return fail(error_of(Code::unsupported, "nothing here serves {} load balancers",
                          model::to_string(lb.provider))
                     .about(model::to_string(lb)));
   }
   if (const auto known = answers_.extract(lb); known && now - known.mapped().at < kGoodFor)
     return std::move(known.mapped().info);
-  desk->second.due.insert(lb);
-  desk->second.asked->notify();
+  queue->second.due.insert(lb);
+  queue->second.asked->notify();
   return std::nullopt;
 }
 
@@ -51,7 +51,7 @@ void Describer::run(const Context& context) {
   std::vector<model::Provider> providers;
   {
     const MutexLock lock(mu_);
-    for (const auto& [provider, desk] : desks_) providers.push_back(provider);
+    for (const auto& [provider, queue] : queues_) providers.push_back(provider);
   }
   for (const model::Provider provider : providers) start(provider);
   const auto stopped = context.tasks.signal();
@@ -59,22 +59,22 @@ void Describer::run(const Context& context) {
 }
 
 void Describer::serve(const Context& context, model::Provider provider) {
-  Desk* desk = nullptr;
+  Queue* queue = nullptr;
   {
     const MutexLock lock(mu_);
-    desk = &desks_.at(provider);
+    queue = &queues_.at(provider);
   }
   while (!context.expired()) {
-    if (!tasks_.wait(*desk->asked, context.deadline, context.stop)) continue;
+    if (!tasks_.wait(*queue->asked, context.deadline, context.stop)) continue;
     if (!sleep_for(tasks_, kGather, context.stop)) return;
     const Refs lbs = due_at(provider);
-    if (!lbs.empty()) describe(context, *desk->directory, lbs);
+    if (!lbs.empty()) describe(context, *queue->directory, lbs);
   }
 }
 
 Describer::Refs Describer::due_at(model::Provider provider) {
   const MutexLock lock(mu_);
-  std::set<model::LoadBalancerRef> due = std::exchange(desks_.at(provider).due, {});
+  std::set<model::LoadBalancerRef> due = std::exchange(queues_.at(provider).due, {});
   return {due.begin(), due.end()};
 }
 

@@ -32,7 +32,7 @@ class Describer {
  private:
   using Refs = std::vector<model::LoadBalancerRef>;
   // What one provider is asked.
-  struct Desk {
+  struct Queue {
     lb::Directory* directory = nullptr;
     std::unique_ptr<Signal> asked{};
     std::set<model::LoadBalancerRef> due{};
@@ -49,7 +49,7 @@ class Describer {
   Tasks& tasks_;
   const OnAnswer on_answer_;
   mutable Mutex mu_;
-  std::map<model::Provider, Desk> desks_ GUARDED_BY(mu_);  // none come or go
+  std::map<model::Provider, Queue> queues_ GUARDED_BY(mu_);  // none come or go
   std::map<model::LoadBalancerRef, Answer> answers_ GUARDED_BY(mu_);
 };
 

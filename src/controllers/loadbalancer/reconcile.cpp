@@ -13,7 +13,7 @@ using kube::Requeue;
 using wire::Object;
 
 // People see a changed quota or address after this at the latest.
-constexpr Duration kLookAgain = std::chrono::minutes{5};
+constexpr Duration kDescribeInterval = std::chrono::minutes{5};
 // While the provider does not answer.
 constexpr Duration kTryAgain = std::chrono::seconds{15};
 // A storm of new Listeners is one write.
@@ -28,22 +28,22 @@ BalancerKey key_of(const model::LoadBalancerRef& lb) {
 // All of them at one time, so that one call is enough: a load balancer that came meanwhile joins
 // the others at their next look, or at the one after it.
 Duration until_next_look(Instant now) {
-  const Duration since_last = now.time_since_epoch() % kLookAgain;
-  const Duration left = kLookAgain - since_last;
-  return left < kLookAgain / 2 ? left + kLookAgain / 2 : left;
+  const Duration since_last = now.time_since_epoch() % kDescribeInterval;
+  const Duration left = kDescribeInterval - since_last;
+  return left < kDescribeInterval / 2 ? left + kDescribeInterval / 2 : left;
 }
 
 }  // namespace
 
-LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& client,
-                                               kube::Store<api::LoadBalancer>& balancers,
-                                               claims::ListenerStore& listeners,
-                                               const model::LoadBalancerDefaults& defaults,
-                                               const lb::Drivers& drivers, engine::Engine& engine,
-                                               metrics::Registry* registry)
+LoadBalancerController::LoadBalancerController(
+    Tasks& tasks, kube::Client& client, claims::BalancerStore& balancers,
+    claims::BlockStore& blocks, claims::ListenerStore& listeners, claims::Grantor& grantor,
+    const model::LoadBalancerDefaults& defaults, const lb::Drivers& drivers, engine::Engine& engine,
+    metrics::Registry* registry)
     : balancers_(balancers),
       objects_(api::load_balancers(client, balancers)),
       listeners_(listeners),
+      grantor_(grantor),
       engine_(engine),
       describer_(tasks, drivers,
                  [this](const model::LoadBalancerRef& lb) { controller_.add(key_of(lb)); }),
@@ -52,8 +52,17 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
   controller_.watch(balancers_, [](const auto& change, const auto& emit) {
     const bool same_wish = change.before && change.after &&
                            change.before->meta.generation == change.after->meta.generation;
-    if (change.after && !same_wish) emit(BalancerKey::of(change.object()));
+    if (!same_wish) emit(BalancerKey::of(change.object()));
   });
+  // A block that nobody uses any more, that is lost, or that nobody names.
+  controller_.watch(
+      blocks,
+      [](const auto& change, const auto& emit) {
+        const bool is_in_use = change.before && change.after && !claims::is_closed(*change.after) &&
+                               !change.after->spec.grants.empty();
+        if (!is_in_use) emit(BalancerKey({"", change.object().spec.load_balancer}));
+      },
+      kGather);
   // How many listeners it has is part of what it says.
   controller_.watch(
       listeners,
@@ -65,6 +74,9 @@ LoadBalancerController::LoadBalancerController(Tasks& tasks, kube::Client& clien
 }
 
 Result<Requeue> LoadBalancerController::reconcile(const Context& context, const BalancerKey& key) {
+  const Result<bool> tidied = grantor_.tidy(context, key.object.name);
+  if (!tidied) return fail(tidied.error());
+  if (!*tidied) return Requeue{.after = kGather};
   const auto object = balancers_.get(key.object);
   if (!object || object->meta.deleting) return Requeue{};
   const Result<model::LoadBalancerRef> ref = claims::ref_of(*object);

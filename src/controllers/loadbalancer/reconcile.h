@@ -1,5 +1,5 @@
-// The controller of LoadBalancer objects: asks the provider and writes down what it says. Runs on
-// the leader; owned by the composition root.
+// The controller of LoadBalancer objects: asks the provider and writes down what it says, and has
+// blocks of ports that nobody uses taken back. Runs on the leader; owned by the composition root.
 #pragma once
 
 #include <set>
@@ -7,6 +7,7 @@
 #include "api/clients.h"
 #include "api/load_balancer.h"
 #include "base/mutex.h"
+#include "claims/grantor.h"
 #include "claims/slot.h"
 #include "controllers/loadbalancer/describer.h"
 #include "engine/engine.h"
@@ -20,11 +21,11 @@ using BalancerKey = kube::KeyOf<api::LoadBalancer>;
 
 class LoadBalancerController {
  public:
-  LoadBalancerController(Tasks& tasks, kube::Client& client,
-                         kube::Store<api::LoadBalancer>& balancers,
-                         claims::ListenerStore& listeners,
-                         const model::LoadBalancerDefaults& defaults, const lb::Drivers& drivers,
-                         engine::Engine& engine, metrics::Registry* registry);
+  LoadBalancerController(Tasks& tasks, kube::Client& client, claims::BalancerStore& balancers,
+                         claims::BlockStore& blocks, claims::ListenerStore& listeners,
+                         claims::Grantor& grantor, const model::LoadBalancerDefaults& defaults,
+                         const lb::Drivers& drivers, engine::Engine& engine,
+                         metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
   // Asks providers what reconciles want to know, until the stop.
@@ -36,9 +37,10 @@ class LoadBalancerController {
                         const Result<model::LoadBalancerInfo>& answer, std::size_t listeners);
   Result<> remove_unused(const Context& context, const api::LoadBalancer& object);
 
-  kube::Store<api::LoadBalancer>& balancers_;
+  claims::BalancerStore& balancers_;
   const api::LoadBalancers objects_;
   const claims::ListenerStore& listeners_;
+  claims::Grantor& grantor_;
   engine::Engine& engine_;
   Describer describer_;
   Mutex mu_;

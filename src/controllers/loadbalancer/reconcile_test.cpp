@@ -6,7 +6,7 @@
 #include "api/walkers.h"
 #include "claims/test_support.h"
 #include "controllers/loadbalancer/test_support.h"
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 
 namespace berth::controllers::loadbalancer {
 namespace {
@@ -31,8 +31,16 @@ class LoadBalancerTest : public DirectoryTest {
  protected:
   LoadBalancerTest() {
     claims::add_indexes(listeners_, {});
+    claims::add_indexes(balancers_);
+    claims::add_indexes(blocks_);
     EXPECT_TRUE(listeners_.replace({}, listener_version_));
-    api_.on_change = [this](std::string_view, const kube::ObjectKey& key, const Value* now) {
+    EXPECT_TRUE(blocks_.replace({}, 1));
+    api_.on_change = [this](std::string_view plural, const kube::ObjectKey& key, const Value* now) {
+      if (plural == "portblocks") {
+        if (now) blocks_.put(api::decode_port_block(*now).value());
+        if (!now) blocks_.erase(key, "", api_.version());
+        return;
+      }
       if (now) balancers_.put(api::decode_load_balancer(*now).value());
       if (!now) balancers_.erase(key, "", api_.version());
     };
@@ -86,7 +94,8 @@ class LoadBalancerTest : public DirectoryTest {
 
   kube::testing::ScriptedApi api_;
   kube::Client client_{api_, kube::fixed_config("https://api:6443", {})};
-  kube::Store<api::LoadBalancer> balancers_;
+  claims::BalancerStore balancers_;
+  claims::BlockStore blocks_;
   claims::ListenerStore listeners_;
   kube::ResourceVersion listener_version_ = 1;
   NobodyHears sink_;
@@ -96,8 +105,9 @@ class LoadBalancerTest : public DirectoryTest {
       sink_,  [] { return true; }, Random(1),
       {}};
   metrics::Registry registry_;
-  LoadBalancerController controller_{tasks_, client_,  balancers_, listeners_,
-                                     {},     drivers_, engine_,    &registry_};
+  claims::Grantor grantor_{client_, balancers_, blocks_, listeners_, claims::testing::sealer()};
+  LoadBalancerController controller_{tasks_,   client_, balancers_, blocks_, listeners_,
+                                     grantor_, {},      drivers_,   engine_, &registry_};
   kube::Manager manager_;
   std::vector<std::unique_ptr<Task>> running_;
 };
@@ -214,6 +224,26 @@ TEST_F(LoadBalancerTest, AGrantThatComesMeanwhileKeepsTheObject) {
   EXPECT_TRUE(is_there());
   EXPECT_THAT(api_.writes(), Contains("DELETE loadbalancers/" + kName));
   EXPECT_EQ(object().spec.grants, std::vector{kGrant});
+}
+
+TEST_F(LoadBalancerTest, ABlockThatNobodyUsesIsCalledInAndThenTheObjectGoes) {
+  const kube::ResourceType& blocks = api::port_block_kind().type;
+  const api::PortBlockSpec spec{
+      .load_balancer = kName, .protocol = "TCP", .start_port = 30080, .end_port = 30207};
+  api_.put(blocks, Object{{"metadata", Object{{"name", "block"}}}, {"spec", api::encode(spec)}});
+  const auto block = api::decode_port_block(*api_.find(blocks, {"", "block"})).value();
+  const api::Grant names{.protocol = "TCP",
+                         .start_port = 30080,
+                         .end_port = 30207,
+                         .owner_kind = "PortBlock",
+                         .owner_name = "block",
+                         .owner_uid = block.meta.uid};
+  has_object(kLb, false);
+  api_.edit(kBalancer, {"", kName},
+            Object{{"spec", Object{{"grants", wire::Array{api::encode(names)}}}}});
+  pass(10s);
+  EXPECT_THAT(api_.all(blocks), SizeIs(0));
+  EXPECT_FALSE(is_there());
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ Room ready_room(const std::vector<api::PortBindingItem>& told = {entry(30000)},
 TEST(BindingFarewell, TheServerIsAskedBeforeAnythingIsTaken) {
   Room room = ready_room();
   room.pod.reset();
-  const BindingPlan plan = room.look();
+  const BindingPlan plan = room.plan();
   EXPECT_TRUE(plan.ask_server);
   EXPECT_THAT(plan.changes, IsEmpty());
   EXPECT_FALSE(plan.delete_binding);
@@ -50,9 +50,9 @@ TEST(BindingFarewell, APodThatOnlyTheCacheDoesNotHaveKeepsItsPorts) {
   Room room = ready_room();
   room.pod.reset();
   room.server_uid = "uid-1";
-  const BindingPlan plan = room.look();
+  const BindingPlan plan = room.plan();
   EXPECT_THAT(plan.changes, IsEmpty());
-  EXPECT_TRUE(plan.look_again) << "the cache catches up";
+  EXPECT_TRUE(plan.requeue_after) << "the cache catches up";
 }
 
 TEST(BindingFarewell, APortRestsBetweenTwoOwners) {
@@ -66,7 +66,7 @@ TEST(BindingFarewell, APortRestsBetweenTwoOwners) {
   EXPECT_EQ(room.status(), "Cleaning");
   EXPECT_EQ(room.binding()->status.port_pool_bind_status_list.front().status, "Deleting");
   EXPECT_THAT(reasons(cleaning.binding_events), ElementsAre("Cleaning"));
-  EXPECT_TRUE(is_idle(room.look())) << "until the load balancer has confirmed";
+  EXPECT_TRUE(is_idle(room.plan())) << "until the load balancer has confirmed";
 
   room.confirm();
   const BindingPlan clean = room.step();
@@ -75,12 +75,12 @@ TEST(BindingFarewell, APortRestsBetweenTwoOwners) {
   EXPECT_THAT(reasons(clean.binding_events), ElementsAre("CleanSuccess"));
 
   room.now += seconds{4};
-  EXPECT_TRUE(is_idle(room.look()));
-  EXPECT_EQ(room.look().look_again, seconds{6});
+  EXPECT_TRUE(is_idle(room.plan()));
+  EXPECT_EQ(room.plan().requeue_after, seconds{6});
   room.now += seconds{6};
   room.step();
   EXPECT_EQ(claims::claim_text(room.listeners["demo-tcp-30000"]), "");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingFarewell, WithoutQuarantineAPortIsFreeOnceItLeadsNowhere) {
@@ -101,7 +101,7 @@ TEST(BindingFarewell, APortIsTakenBackFromEveryLoadBalancerBeforeItIsGivenOn) {
   EXPECT_EQ(room.target("east-tcp-30000"), "");
   EXPECT_EQ(room.target("west-tcp-30000"), "");
   room.confirm("east-tcp-30000");
-  EXPECT_TRUE(is_idle(room.look())) << "west may still lead to the Pod";
+  EXPECT_TRUE(is_idle(room.plan())) << "west may still lead to the Pod";
   room.confirm("west-tcp-30000");
   room.step();
   EXPECT_EQ(room.claim("east-tcp-30000").state, SlotState::quarantined);
@@ -138,7 +138,7 @@ TEST(BindingFarewell, APortThatLeadsToThePodAgainWhileItRestsIsDrainedAgain) {
     room.step();
     EXPECT_EQ(room.claim("east-tcp-30000").state, SlotState::draining);
     EXPECT_EQ(room.target("west-tcp-30000"), "");
-    EXPECT_TRUE(is_idle(room.look())) << "until the load balancer has confirmed";
+    EXPECT_TRUE(is_idle(room.plan())) << "until the load balancer has confirmed";
     room.confirm();
     room.step();
     EXPECT_EQ(room.claim("east-tcp-30000").state, resting);
@@ -175,14 +175,14 @@ TEST(BindingFarewell, PodsThatEndGiveTheirPortsBackWhileTheyAreStillThere) {
   for (const kube::PodPhase phase : {kube::PodPhase::succeeded, kube::PodPhase::failed}) {
     Room room = ready_room();
     room.pod->phase = phase;
-    EXPECT_FALSE(room.look().ask_server) << "it says so itself";
+    EXPECT_FALSE(room.plan().ask_server) << "it says so itself";
     EXPECT_THAT(reasons(room.step().binding_events), ElementsAre("Cleaning"));
     EXPECT_EQ(room.target(), "");
     room.confirm();
     room.step();
     EXPECT_EQ(room.claim().state, SlotState::quarantined);
     EXPECT_EQ(room.status(), "gone");
-    EXPECT_TRUE(is_idle(room.look())) << "it is not bound to it again";
+    EXPECT_TRUE(is_idle(room.plan())) << "it is not bound to it again";
   }
 }
 
@@ -205,8 +205,8 @@ TEST(BindingFarewell, AKeptNameIsWaitedForUntilItsWindowEnds) {
   EXPECT_THAT(kept.binding_events.front().message, HasSubstr("until 2026-01-02T00:05:00Z"));
 
   room.now += minutes{2};
-  EXPECT_TRUE(is_idle(room.look()));
-  EXPECT_EQ(room.look().look_again, minutes{3});
+  EXPECT_TRUE(is_idle(room.plan()));
+  EXPECT_EQ(room.plan().requeue_after, minutes{3});
   room.now += minutes{3};
   const BindingPlan over = room.step();
   EXPECT_EQ(claims::claim_text(room.listeners["demo-tcp-30000"]), "") << "it has rested enough";
@@ -223,14 +223,14 @@ TEST(BindingFarewell, AKeepingShorterThanTheQuarantineIsMadeUpFor) {
   room.now += seconds{4};
   room.step();
   EXPECT_EQ(room.claim().state, SlotState::quarantined);
-  EXPECT_EQ(room.look().look_again, seconds{6});
+  EXPECT_EQ(room.plan().requeue_after, seconds{6});
 }
 
 // A StatefulSet's Pod comes back while its ports are on one of these ways, and took them back at
 // its admission.
 class NameComesBack : public ::testing::Test {
  protected:
-  void take_back() {
+  void name_comes_back() {
     ledger::Claim claim = Room::admission("token-2");
     claim.pod_name = "room-0";
     claim.keep = minutes{5};
@@ -263,8 +263,8 @@ TEST_F(NameComesBack, WhileItsPortsAreKept) {
   room_.confirm();
   room_.step();
   ASSERT_EQ(room_.status(), "Cleaned");
-  take_back();
-  EXPECT_TRUE(is_idle(room_.look())) << "the new Pod has not been seen yet";
+  name_comes_back();
+  EXPECT_TRUE(is_idle(room_.plan())) << "the new Pod has not been seen yet";
   bring_pod();
   room_.step();
   expect_ready();
@@ -274,15 +274,15 @@ TEST_F(NameComesBack, WhileTheyAreStillBeingCleaned) {
   room_.lose_pod();
   room_.step();
   ASSERT_EQ(room_.status(), "Cleaning");
-  take_back();
+  name_comes_back();
   bring_pod();
   room_.step();
   expect_ready();
 }
 
 TEST_F(NameComesBack, BeforeAnybodyHasCleanedUp) {
-  take_back();
-  EXPECT_THAT(room_.look().changes, IsEmpty()) << "the cache has the old Pod: it is not bound anew";
+  name_comes_back();
+  EXPECT_THAT(room_.plan().changes, IsEmpty()) << "the cache has the old Pod: it is not bound anew";
   bring_pod();
   room_.step();
   expect_ready();
@@ -293,7 +293,7 @@ TEST_F(NameComesBack, NothingOfTheFormerPodStaysOnTheBinding) {
   meta["labels"].as_object()["portpool.lobbies.games"] = "item9";
   meta["labels"].as_object()["team"] = "red";
   room_.now += minutes{1};
-  take_back();
+  name_comes_back();
   bring_pod();
   std::erase_if(room_.pod->meta.annotations,
                 [](const auto& one) { return one.first.view() == api::kKeepDurationAnnotation; });
@@ -331,7 +331,7 @@ TEST(BindingFarewell, ANewPodOfTheNameIsBoundWhileTheOldOnesPortIsCleaned) {
 TEST(BindingFarewell, ABindingWhoseSlotsAreNotSeenStays) {
   Room room = ready_room();
   room.listeners.clear();
-  const BindingPlan plan = room.look();
+  const BindingPlan plan = room.plan();
   EXPECT_FALSE(plan.delete_binding) << "the Pod lives and was told of a port";
   EXPECT_THAT(plan.binding_events, IsEmpty());
   EXPECT_EQ(plan.pod_note.status, "NotReady");
@@ -341,7 +341,7 @@ TEST(BindingFarewell, ABindingOfNobodyGoes) {
   Room room = ready_room();
   room.lose_pod();
   room.set_claim("");
-  EXPECT_TRUE(room.look().delete_binding);
+  EXPECT_TRUE(room.plan().delete_binding);
 }
 
 TEST(BindingFarewell, ABindingThatWaitsForAFinalizerOfOthersIsCleanedOnce) {
@@ -350,10 +350,10 @@ TEST(BindingFarewell, ABindingThatWaitsForAFinalizerOfOthersIsCleanedOnce) {
   room.set_claim("");
   wire::Object& meta = room.object->as_object()["metadata"].as_object();
   meta["deletionTimestamp"] = "2026-01-02T00:00:00Z";
-  EXPECT_THAT(reasons(room.look().binding_events), ElementsAre("CleanSuccess"))
+  EXPECT_THAT(reasons(room.plan().binding_events), ElementsAre("CleanSuccess"))
       << "a leader that ended half-way had not said it";
   meta["finalizers"] = wire::Array{"somebody.example/else"};
-  EXPECT_THAT(room.look().binding_events, IsEmpty());
+  EXPECT_THAT(room.plan().binding_events, IsEmpty());
 }
 
 TEST(BindingFarewell, WhoeverDeletesThePortBindingOfAGonePodGivesUpItsKeptPorts) {
@@ -363,7 +363,7 @@ TEST(BindingFarewell, WhoeverDeletesThePortBindingOfAGonePodGivesUpItsKeptPorts)
   room.confirm();
   room.step();
   ASSERT_EQ(room.claim().state, SlotState::kept);
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 
   room.object->as_object()["metadata"].as_object()["deletionTimestamp"] = "2026-01-02T00:00:00Z";
   room.step();
@@ -378,9 +378,9 @@ TEST(BindingFarewell, ABindingOfAnotherControllerStaysUntilSomebodyDeletesIt) {
   room.set_claim("");
   wire::Object& meta = room.object->as_object()["metadata"].as_object();
   meta["annotations"].as_object().erase(kPodUidAnnotation);
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
   meta["deletionTimestamp"] = "2026-01-02T00:00:00Z";
-  EXPECT_TRUE(room.look().delete_binding) << "its finalizer is taken off";
+  EXPECT_TRUE(room.plan().delete_binding) << "its finalizer is taken off";
 }
 
 void take_mark_off(Room& room) {
@@ -403,7 +403,7 @@ TEST(BindingFarewell, AMarkThatSomebodyTookOffComesBackWhilePortsAreTakenBackOrK
   take_mark_off(room);
   room.step();
   EXPECT_EQ(room.binding_says(kPodUidAnnotation), "uid-1");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 
   take_mark_off(room);
   room.now += minutes{2};
@@ -459,12 +459,12 @@ TEST(BindingFarewell, APodThatTheServerHasKeepsItsPortBinding) {
   Room room;
   room.make_ready();
   room.pod.reset();
-  EXPECT_TRUE(room.look().ask_server);
+  EXPECT_TRUE(room.plan().ask_server);
   room.server_uid = "uid-1";
-  EXPECT_TRUE(is_idle(room.look()));
-  EXPECT_TRUE(room.look().look_again);
+  EXPECT_TRUE(is_idle(room.plan()));
+  EXPECT_TRUE(room.plan().requeue_after);
   room.server_uid = "";
-  EXPECT_FALSE(is_idle(room.look()));
+  EXPECT_FALSE(is_idle(room.plan()));
 }
 
 }  // namespace

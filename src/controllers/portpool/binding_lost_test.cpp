@@ -67,8 +67,8 @@ TEST_F(LostClaim, APodThatWeDidNotAdmitIsNotBoundAndIsToldWhy) {
 TEST_F(LostClaim, APortThatStillLeadsSomewhereIsWaitedFor) {
   room_.listeners["demo-tcp-30000"] = claims::testing::applied(
       claims::testing::leading_to(room_.listeners["demo-tcp-30000"], "10.0.0.9"));
-  EXPECT_THAT(room_.look().changes, IsEmpty());
-  EXPECT_TRUE(room_.look().look_again);
+  EXPECT_THAT(room_.plan().changes, IsEmpty());
+  EXPECT_TRUE(room_.plan().requeue_after);
 }
 
 // Its lock has the claim, whichever load balancer somebody writes first.
@@ -77,7 +77,7 @@ TEST_F(LostClaim, NoClaimIsWrittenOnAPeer) {
   room.give_token(*room.pod, kToken);
   room.make_ready();
   put(room.listeners["west-tcp-30000"].meta.annotations, ledger::kClaimAnnotation, "");
-  for (const BindingPlan::Change& one : room.look().changes)
+  for (const BindingPlan::Change& one : room.plan().changes)
     EXPECT_FALSE(one.change.claim) << one.listener->meta.name;
 }
 
@@ -90,13 +90,13 @@ TEST_F(LostClaim, ThePortOfAPodThatIsReachedIsItsOwnAgainAndItStaysReady) {
   EXPECT_EQ(room.claim("east-tcp-30000"), before);
   EXPECT_EQ(plan.changes.size(), 1u) << "nothing changes for the load balancers";
   EXPECT_TRUE(plan.pod_note.empty());
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST_F(LostClaim, APodThatWaitsForItsAddressHasItsPortAgain) {
   room_.pod->ips.clear();
   EXPECT_TRUE(is_idle(room_.step())) << "its claim may only be late";
-  room_.now += *room_.look().look_again;
+  room_.now += *room_.plan().requeue_after;
   room_.step();
   EXPECT_EQ(room_.claim().pod_uid, "uid-1") << "or somebody else would have it";
   EXPECT_EQ(room_.target(), "");
@@ -118,9 +118,9 @@ TEST_F(LostClaim, APortThatLeadsToAPodThatEndsIsDrainedAsAnyOther) {
 TEST_F(LostClaim, WhatMayOnlyBeLateIsNotCalledLost) {
   give_to_another();
   room_.now += seconds{4};
-  const BindingPlan plan = room_.look();
+  const BindingPlan plan = room_.plan();
   EXPECT_TRUE(is_idle(plan));
-  EXPECT_EQ(plan.look_again, seconds{6});
+  EXPECT_EQ(plan.requeue_after, seconds{6});
 }
 
 TEST_F(LostClaim, APodWhosePortIsAnothersIsNeverBoundAndIsToldOnce) {
@@ -133,8 +133,8 @@ TEST_F(LostClaim, APodWhosePortIsAnothersIsNeverBoundAndIsToldOnce) {
   EXPECT_EQ(plan.pod_note.condition->reason, "ClaimLost");
   EXPECT_THAT(plan.pod_note.condition->message, HasSubstr("held by Pod games/room-9"));
   EXPECT_THAT(reasons(plan.pod_events), ElementsAre("ClaimLost"));
-  EXPECT_TRUE(is_idle(room_.look()));
-  EXPECT_TRUE(room_.look().look_again) << "it may become free";
+  EXPECT_TRUE(is_idle(room_.plan()));
+  EXPECT_TRUE(room_.plan().requeue_after) << "it may become free";
 }
 
 TEST_F(LostClaim, WhenThePortIsFreeAgainEverythingIsRight) {
@@ -169,7 +169,7 @@ TEST(BindingPlan, EditingWhatAPodWasToldChangesNothing) {
     EXPECT_FALSE(plan.pod_note.condition) << text;
     EXPECT_EQ(room.pod_says(api::kPoolBindingsAnnotation), told) << text;
     EXPECT_EQ(room.status(), "Ready") << text;
-    EXPECT_TRUE(is_idle(room.look())) << text;
+    EXPECT_TRUE(is_idle(room.plan())) << text;
   }
 }
 
@@ -196,11 +196,11 @@ TEST(BindingPlan, APodWithoutASealGetsOneByItsClaims) {
   put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
   room.step();
   EXPECT_EQ(room.pod_says(claims::kPortsSealAnnotation), seal);
-  EXPECT_TRUE(is_idle(room.look())) << "once";
+  EXPECT_TRUE(is_idle(room.plan())) << "once";
 
   put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
   room.set_claim("");
-  EXPECT_FALSE(room.look().pod_note.seal) << "not by what it says of itself";
+  EXPECT_FALSE(room.plan().pod_note.seal) << "not by what it says of itself";
 }
 
 // A newer version of us wrote it.
@@ -208,16 +208,16 @@ TEST(BindingPlan, AClaimThatCannotBeReadIsHeld) {
   Room room;
   room.make_ready();
   room.set_claim(R"({"v":2,"state":"Bound"})");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, APodIsNotReadyWhenAPortWithAClaimThatCannotBeReadLosesAListener) {
   Room room({entry(30000, {"east", "west"})});
   room.make_ready();
   room.set_claim(R"({"v":2,"state":"Bound"})", "east-tcp-30000");
-  ASSERT_TRUE(is_idle(room.look()));
+  ASSERT_TRUE(is_idle(room.plan()));
   room.listeners.erase("west-tcp-30000");
-  const BindingPlan plan = room.look();
+  const BindingPlan plan = room.plan();
   EXPECT_EQ(plan.pod_note.status, "NotReady");
   EXPECT_THAT(plan.changes, IsEmpty()) << "the claim is held";
 }
@@ -226,13 +226,13 @@ TEST(BindingPlan, WhatCanBeReadIsKeptUpBesideAClaimThatCannot) {
   Room room({entry(30000), entry(30001)});
   room.make_ready();
   room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
-  ASSERT_TRUE(is_idle(room.look()));
+  ASSERT_TRUE(is_idle(room.plan()));
   room.listeners.at("demo-tcp-30001").spec.target_group.reset();
-  EXPECT_EQ(room.look().pod_note.status, "NotReady") << "it is known to lead nowhere";
-  ASSERT_EQ(room.look().changes.size(), 1u);
-  EXPECT_EQ(room.look().changes.front().listener->meta.name, "demo-tcp-30001");
+  EXPECT_EQ(room.plan().pod_note.status, "NotReady") << "it is known to lead nowhere";
+  ASSERT_EQ(room.plan().changes.size(), 1u);
+  EXPECT_EQ(room.plan().changes.front().listener->meta.name, "demo-tcp-30001");
   room.listeners.at("demo-tcp-30000").spec.target_group.reset();
-  EXPECT_EQ(room.look().changes.size(), 1u) << "whose the other is, is not for us to judge";
+  EXPECT_EQ(room.plan().changes.size(), 1u) << "whose the other is, is not for us to judge";
 }
 
 // Two hands: one claim cannot be read, and another names somebody else.
@@ -240,13 +240,13 @@ TEST(BindingPlan, APortThatWentToAnotherIsNotReadyBesideAClaimThatCannotBeRead) 
   Room room({entry(30000), entry(30001)});
   room.make_ready();
   room.set_claim(R"({"v":99,"state":"Bound"})", "demo-tcp-30000");
-  ASSERT_TRUE(is_idle(room.look()));
+  ASSERT_TRUE(is_idle(room.plan()));
   ledger::Claim claim = room.claim("demo-tcp-30001");
   claim.pod_name = "room-7";
   claim.pod_uid = "uid-7";
   claim.token = "token-7";
   room.set_claim(claim, "demo-tcp-30001");
-  EXPECT_EQ(room.look().pod_note.status, "NotReady");
+  EXPECT_EQ(room.plan().pod_note.status, "NotReady");
 }
 
 // Somebody wrote another Pod's name into the claim: both were told of the port.
@@ -259,7 +259,7 @@ TEST(BindingPlan, OfTwoPodsThatWereToldOfAPortOneIsReady) {
   room.make_ready();
   EXPECT_EQ(room.target(), "10.0.0.1:8000 w10");
   EXPECT_NE(room.pod_says(api::kBindStatusAnnotation), "Ready");
-  EXPECT_TRUE(room.look().look_again);
+  EXPECT_TRUE(room.plan().requeue_after);
   room.others.clear();
   room.make_ready();
   EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "Ready");
@@ -272,11 +272,11 @@ TEST(BindingPlan, ALockThatSomebodyChangedIsLeftAsItIs) {
   room.pool = claims::testing::pool_with({claims::testing::tcp_item("item1", 30000, 30010)});
   const api::Listener before = room.listeners.at("demo-tcp-30000");
   put(room.listeners.at("demo-tcp-30000").meta.annotations, claims::kSealAnnotation, "edited");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
   room.lose_pod();
-  EXPECT_THAT(room.look().changes, IsEmpty());
+  EXPECT_THAT(room.plan().changes, IsEmpty());
   room.listeners["demo-tcp-30000"] = before;
-  EXPECT_EQ(room.look().changes.size(), 1u);
+  EXPECT_EQ(room.plan().changes.size(), 1u);
 }
 
 // `kubectl delete listener`: its pool makes another one, which has no claim.
@@ -286,7 +286,7 @@ TEST(BindingPlan, APodWhoseListenerWasDeletedHasItsPortAgainFromTheNewOne) {
   const api::Listener listener = room.listeners["demo-tcp-30000"];
   room.listeners.clear();
   const BindingPlan without = room.step();
-  EXPECT_FALSE(without.look_again) << "the new one brings it back; many would look all the time";
+  EXPECT_FALSE(without.requeue_after) << "the new one brings it back; many would look all the time";
   EXPECT_EQ(room.status(), "NotReady");
   EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
 

@@ -86,7 +86,7 @@ class Planner {
   // It is bound to nothing yet: that it is Ready is said by whoever wrote it.
   BindingPlan plan_in_doubt() {
     withdraw_ready();
-    plan_.look_again = kCatchUp;
+    plan_.requeue_after = kCatchUp;
     return std::move(plan_);
   }
 
@@ -118,7 +118,7 @@ class Planner {
 
   // As it is, until its pool has put it right.
   void hold(const HeldSlot& slot) {
-    look_again(kCatchUp);
+    requeue_after(kCatchUp);
     if (slot.claim.state == SlotState::kept) kept_ = slot.claim;
     if (!view_.pod || slot.claim.pod_uid != view_.pod->meta.uid || !has_living_pod()) return;
     ++own_;
@@ -138,7 +138,7 @@ class Planner {
       plan_.ask_server = true;
     } else if (*view_.server_uid == slot.claim.pod_uid) {
       is_unseen_ = true;
-      look_again(kCatchUp);
+      requeue_after(kCatchUp);
     } else {
       release(slot);
     }
@@ -183,7 +183,7 @@ class Planner {
     for (const claims::ListenerPtr& peer : slot.peers)
       change(peer, std::nullopt, spec_for(peer->spec, pod, entry), view_.key);
     if (slot.is_contested) {
-      look_again(kCatchUp);
+      requeue_after(kCatchUp);
     } else if (is_led_here(slot, entry)) {
       ready_.push_back(&entry);
     }
@@ -232,7 +232,7 @@ class Planner {
                                : slot.claim.until;
     const Duration left = ledger::still_waits(slot.claim, until, slot.seen_for, view_.now);
     const bool waits = left > Duration::zero() && !is_given_up(slot);
-    if (waits) look_again(left);
+    if (waits) requeue_after(left);
     // Otherwise a Listener is being changed in another way: it brings us back.
     if (waits || !rests(slot)) return note_cleaning(slot.claim);
     give_away(slot, ledger::window_over(slot.claim, view_.quarantine, slot.seen_for, view_.now));
@@ -302,7 +302,7 @@ class Planner {
     if (!has_living_pod()) return;
     if (may_have_again(slot)) return take_again(slot);
     if (view_.pod->meta.deleting) return;
-    look_again(view_.lost_for < kLostGrace ? kLostGrace - view_.lost_for : kLookForLost);
+    requeue_after(view_.lost_for < kLostGrace ? kLostGrace - view_.lost_for : kLookForLost);
     if (view_.lost_for >= kLostGrace) lost_ = slot.lock;
   }
 
@@ -345,8 +345,8 @@ class Planner {
     if (!out.empty()) plan_.changes.push_back({listener, std::move(out)});
   }
 
-  void look_again(Duration after) {
-    plan_.look_again = std::min(plan_.look_again.value_or(after), after);
+  void requeue_after(Duration after) {
+    plan_.requeue_after = std::min(plan_.requeue_after.value_or(after), after);
   }
 
   bool is_ready() const { return !told_.empty() && ready_.size() == told_.size(); }
@@ -367,7 +367,7 @@ class Planner {
     if (view_.pod->meta.deleting) return;
     const Duration age = view_.now - view_.pod->meta.created;
     if (!is_ready() && view_.binding->status.status.empty() && age < kQuickBinding)
-      return look_again(kQuickBinding - age);
+      return requeue_after(kQuickBinding - age);
     plan_.binding_status = status_patch(*view_.binding, told_, ready_, view_.now);
     if (is_ready() && view_.binding->status.status != api::kReady)
       plan_.binding_events.push_back(binding_is_ready(*view_.binding, told_));

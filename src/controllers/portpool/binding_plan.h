@@ -104,7 +104,7 @@ struct BindingPlan {
 
   PodNote pod_note{};
   std::vector<kube::EventNote> pod_events{};  // once that is written, too
-  std::optional<Duration> look_again{};
+  std::optional<Duration> requeue_after{};
 };
 
 BindingPlan plan_binding(const BindingView& view);

@@ -40,15 +40,15 @@ TEST(BindingPlan, APodOfAnotherControllerStaysAsItIs) {
   room.pod->meta.labels = {};
   put(room.pod->meta.annotations, api::kBindStatusAnnotation, std::string(api::kReady));
   room.pod->conditions = {{kube::Interned(api::kPortsReadyCondition), kube::ConditionStatus::yes}};
-  EXPECT_FALSE(is_idle(room.look())) << "nothing leads to it";
+  EXPECT_FALSE(is_idle(room.plan())) << "nothing leads to it";
   room.listeners["demo-tcp-30000"] = claims::testing::foreign_at({});
-  EXPECT_TRUE(is_idle(room.look())) << "players reach it through the other controller's Listeners";
+  EXPECT_TRUE(is_idle(room.plan())) << "players reach it through the other controller's Listeners";
 }
 
 TEST(BindingPlan, APodWithoutAnAddressWaits) {
   Room room;
   room.pod->ips.clear();
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
   EXPECT_EQ(room.claim().state, SlotState::claimed);
 }
 
@@ -57,7 +57,7 @@ TEST(BindingPlan, AHostPortIsReachedOnTheNodeOnceThePodIsThere) {
   told.host_port = true;
   Room room({told});
   room.pod->ports = {{.port = 8001, .host_port = 7001}, {.port = 8000, .host_port = 7000}};
-  EXPECT_TRUE(is_idle(room.look())) << "it has no node yet";
+  EXPECT_TRUE(is_idle(room.plan())) << "it has no node yet";
   room.pod->host_ip = kube::Interned("192.168.0.9");
   room.step();
   EXPECT_EQ(room.target(), "192.168.0.9:7000 w10");
@@ -68,13 +68,13 @@ TEST(BindingPlan, APortWithoutAHostPortLeadsNowhere) {
   told.host_port = true;
   Room room({told});
   room.pod->host_ip = kube::Interned("192.168.0.9");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, ThePodIsReadyWhenTheLoadBalancerHasConfirmed) {
   Room room;
   room.step();
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
   room.confirm();
   const BindingPlan plan = room.step();
   EXPECT_EQ(plan.pod_note.status, "Ready");
@@ -87,7 +87,7 @@ TEST(BindingPlan, ThePodIsReadyWhenTheLoadBalancerHasConfirmed) {
   EXPECT_EQ(plan.binding_events.front().target.uid, "uid-of-binding-1");
   const BindingPlan after = room.step();
   EXPECT_TRUE(after.pod_events.empty() && after.binding_events.empty());
-  EXPECT_TRUE(is_idle(room.look())) << "and is told so once";
+  EXPECT_TRUE(is_idle(room.plan())) << "and is told so once";
 }
 
 TEST(BindingPlan, ReadyMeansEveryLoadBalancerOfEveryPort) {
@@ -97,7 +97,7 @@ TEST(BindingPlan, ReadyMeansEveryLoadBalancerOfEveryPort) {
   EXPECT_EQ(room.target("demo-tcp-30001"), "10.0.0.1:8001 w10");
   for (const std::string name : {"east-tcp-30000", "demo-tcp-30001"}) {
     room.confirm(name);
-    EXPECT_TRUE(room.look().pod_note.empty()) << name;
+    EXPECT_TRUE(room.plan().pod_note.empty()) << name;
   }
   room.now += seconds{5};
   room.step();
@@ -106,7 +106,7 @@ TEST(BindingPlan, ReadyMeansEveryLoadBalancerOfEveryPort) {
   EXPECT_EQ(items.at(0).status, "NotReady");
   EXPECT_EQ(items.at(1).status, "Ready") << "who looks sees which one is missing";
   room.confirm("west-tcp-30000");
-  EXPECT_EQ(room.look().pod_note.status, "Ready");
+  EXPECT_EQ(room.plan().pod_note.status, "Ready");
 }
 
 // Somebody deletes one of them with kubectl; its pool makes another.
@@ -134,16 +134,16 @@ TEST(BindingPlan, AListenerThatIsLeavingOrGoneReachesNobody) {
 TEST(BindingPlan, NothingOfAQuickBindingSaysNotReady) {
   Room room;
   room.step();
-  const BindingPlan plan = room.look();
+  const BindingPlan plan = room.plan();
   EXPECT_FALSE(plan.binding_status);
-  EXPECT_EQ(plan.look_again, seconds{2});
+  EXPECT_EQ(plan.requeue_after, seconds{2});
   room.now += milliseconds{1900};
-  EXPECT_FALSE(room.look().binding_status);
+  EXPECT_FALSE(room.plan().binding_status);
   room.now += milliseconds{100};
-  EXPECT_TRUE(room.look().binding_status);
+  EXPECT_TRUE(room.plan().binding_status);
   room.step();
   EXPECT_EQ(room.status(), "NotReady");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, AGateIsOpenedAndAPodWithoutOneGetsNoCondition) {
@@ -192,7 +192,7 @@ TEST(BindingPlan, ALongerKeepingOfALivingPodCounts) {
   EXPECT_EQ(room.claim().state, SlotState::bound);
   EXPECT_EQ(plan.changes.size(), 1u);
   EXPECT_FALSE(plan.changes.front().change.spec) << "the load balancer has nothing to do";
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, TheBindingSaysHowLongThePodsPortsAreKeptNow) {
@@ -210,7 +210,7 @@ TEST(BindingPlan, TheBindingSaysHowLongThePodsPortsAreKeptNow) {
                 [](const auto& one) { return one.first.view() == api::kKeepDurationAnnotation; });
   room.step();
   EXPECT_EQ(said(), std::nullopt);
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, TheBindingSaysSinceWhenItIsNotReadyAndNothingOnceItIs) {
@@ -226,13 +226,13 @@ TEST(BindingPlan, TheBindingSaysSinceWhenItIsNotReadyAndNothingOnceItIs) {
   EXPECT_EQ(room.status(), "Ready");
   room.step();
   EXPECT_EQ(said(), "");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 
   room.listeners["demo-tcp-30000"].spec.target_group.reset();
   room.step();
   EXPECT_EQ(said(), "2026-01-02T00:00:03.000000Z");
   room.now += seconds{3};
-  EXPECT_TRUE(is_idle(room.look())) << "it is not ready since then";
+  EXPECT_TRUE(is_idle(room.plan())) << "it is not ready since then";
   room.confirm();
   room.step();
   room.step();
@@ -254,14 +254,14 @@ TEST(BindingPlan, WhatThePoolChangesReachesPodAndBinding) {
   EXPECT_EQ(told->front().pool_item_load_balancers.front().ips.front(), "2.2.2.2");
   EXPECT_EQ(room.binding()->spec.port_binding_list.front().external, "outside");
   EXPECT_EQ(room.status(), "Ready");
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, AnItemThatLeftThePoolLeavesItsPodsAsTheyAre) {
   Room room;
   room.make_ready();
   room.pool = claims::testing::pool_with({});
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 // The copy has the claim and says that it leads to the Pod.
@@ -296,10 +296,10 @@ TEST(BindingPlan, ATokenOfAnotherPodIsNoKeyToItsPort) {
   ASSERT_EQ(claim.state, SlotState::claimed);
   claim.pod_name = "room-7";
   room.set_claim(claim);
-  EXPECT_THAT(room.look().changes, IsEmpty());
+  EXPECT_THAT(room.plan().changes, IsEmpty());
   claim.pod_name = "room-0";
   room.set_claim(claim);
-  EXPECT_EQ(room.look().changes.size(), 1u);
+  EXPECT_EQ(room.plan().changes.size(), 1u);
 }
 
 TEST(BindingPlan, APodThatTerminatesGetsNoNewConnections) {
@@ -312,20 +312,20 @@ TEST(BindingPlan, APodThatTerminatesGetsNoNewConnections) {
   EXPECT_TRUE(plan.pod_note.empty());
   EXPECT_EQ(room.status(), "Ready");
   room.confirm();
-  EXPECT_TRUE(is_idle(room.look())) << "nothing is Ready anew";
+  EXPECT_TRUE(is_idle(room.plan())) << "nothing is Ready anew";
 }
 
 TEST(BindingPlan, APodThatTerminatesBeforeItWasBoundIsNotBoundAnyMore) {
   Room room;
   room.pod->meta.deleting = true;
-  EXPECT_TRUE(is_idle(room.look()));
+  EXPECT_TRUE(is_idle(room.plan()));
 }
 
 TEST(BindingPlan, ASlotThatThePodWasNotToldOfDoesNotLeadToIt) {
   Room room;
   put(room.pod->meta.annotations, api::kPoolBindingsAnnotation,
       api::encode_pool_bindings({entry(30009)}));
-  EXPECT_EQ(room.look().changes.size(), 0u);
+  EXPECT_EQ(room.plan().changes.size(), 0u);
 }
 
 // The name is claimed with a token that the Pod does not have: its creation was repeated, or the
@@ -341,7 +341,7 @@ class ClaimByName : public ::testing::Test {
 };
 
 TEST_F(ClaimByName, TheServerIsAskedWhoseItIs) {
-  const BindingPlan plan = room_.look();
+  const BindingPlan plan = room_.plan();
   EXPECT_TRUE(plan.ask_server);
   EXPECT_THAT(plan.changes, IsEmpty());
 }
@@ -355,7 +355,7 @@ TEST_F(ClaimByName, ThePodThatTheServerHasIsBound) {
 
 TEST_F(ClaimByName, AFormerPodIsNot) {
   room_.server_uid = "uid-2";
-  EXPECT_THAT(room_.look().changes, IsEmpty());
+  EXPECT_THAT(room_.plan().changes, IsEmpty());
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ class BindingViewTest : public ::testing::Test {
 
   BindingView view(const kube::ObjectKey& key = {"games", "room-0"}) {
     return view_binding(
-        key, {pools_, listeners_, balancers_, bindings_, pods_}, sealer_,
+        key, {pools_, listeners_, balancers_, blocks_, bindings_, pods_}, sealer_,
         {.now = kNow,
          .quarantine = 10s,
          .max_keep = 1h,
@@ -75,6 +75,7 @@ class BindingViewTest : public ::testing::Test {
   kube::Store<api::PortPool> pools_;
   claims::ListenerStore listeners_;
   kube::Store<api::LoadBalancer> balancers_;
+  kube::Store<api::PortBlock> blocks_;
   kube::Store<api::PortBinding> bindings_;
   kube::Store<kube::Pod> pods_;
   std::map<std::string, Duration> ages_;

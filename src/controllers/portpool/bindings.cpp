@@ -105,13 +105,13 @@ Result<Requeue> BindingController::reconcile(const Context& context, const PodKe
   }
   Result<> applied = apply(context, view, plan);
   if (!applied && was_overtaken(applied.error()))
-    return Requeue{.after = std::min(plan.look_again.value_or(kCatchUp), kCatchUp)};
+    return Requeue{.after = std::min(plan.requeue_after.value_or(kCatchUp), kCatchUp)};
   if (!applied) return pass(applied);
   for (kube::EventNote& event : plan.pod_events) events_.record(std::move(event));
   if (plan.pod_note.status == api::kReady)
     options_.on_ready(
         std::max(context.tasks.wall_time() - view.pod->meta.created, Duration::zero()));
-  return Requeue{.after = plan.look_again};
+  return Requeue{.after = plan.requeue_after};
 }
 
 BindingView BindingController::view_of(const ObjectKey& key, Tasks& tasks) {

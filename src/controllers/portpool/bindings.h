@@ -22,8 +22,8 @@
 namespace berth::controllers::portpool {
 
 struct BindingOptions {
-  // How long a port rests after the load balancer has let its last owner go: players that still
-  // know it must not meet a stranger.
+  // How long a port stays unused after the load balancer has let its last owner go: players that
+  // still know it must not meet a stranger.
   Duration quarantine{};
   Duration max_keep = ledger::kMaxKeep;
   // The fence of the leader election.

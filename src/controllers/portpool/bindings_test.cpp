@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include "controllers/portpool/controller_fixture.h"
+#include "controllers/portpool/test_controllers.h"
 
 namespace berth::controllers::portpool {
 namespace {

@@ -14,6 +14,7 @@ struct Caches {
   kube::Store<api::PortPool>& pools;
   kube::Store<api::Listener>& listeners;
   kube::Store<api::LoadBalancer>& balancers;
+  kube::Store<api::PortBlock>& blocks;
   kube::Store<api::PortBinding>& bindings;
   kube::Store<kube::Pod>& pods;
 };

@@ -62,9 +62,12 @@ class PoolSurveyTest : public ::testing::Test {
   std::vector<std::string> released(
       const PoolSurvey& found,
       const std::vector<std::shared_ptr<const api::LoadBalancer>>& balancers) const {
+    std::map<std::string, std::vector<ledger::Grant>> granted;
+    for (const auto& balancer : balancers)
+      granted[balancer->meta.name] = claims::list_of(*balancer);
     std::vector<std::string> out;
     for (const auto& [name, grants] :
-         frontend::grants_to_release(owner_of(pool_), found.wants->parts, found, balancers))
+         frontend::grants_to_release(owner_of(pool_), found.wants->parts, found, granted))
       for (const ledger::Grant& grant : grants) out.push_back(grant.item);
     return out;
   }

@@ -26,6 +26,19 @@ constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
 
+// Pools that have a grant in the object, or had.
+template <class T>
+std::set<ObjectKey> pools_in(const kube::Change<T>& change) {
+  std::set<ObjectKey> out;
+  for (const auto& object : {change.before, change.after}) {
+    if (!object) continue;
+    for (const api::Grant& grant : object->spec.grants)
+      if (grant.owner_kind == claims::kPoolOwner)
+        out.insert({grant.owner_namespace, grant.owner_name});
+  }
+  return out;
+}
+
 }  // namespace
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
@@ -77,15 +90,15 @@ void PoolController::watch() {
   });
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
-  controller_.watch(caches_.balancers, [](const auto& change, const auto& emit) {
-    std::set<ObjectKey> owners;
-    for (const auto& object : {change.before, change.after}) {
-      if (!object) continue;
-      for (const api::Grant& grant : object->spec.grants)
-        if (grant.owner_kind == claims::kPoolOwner)
-          owners.insert({grant.owner_namespace, grant.owner_name});
-    }
-    for (const ObjectKey& owner : owners) emit(PoolKey(owner));
+  controller_.watch(caches_.balancers, [this](const auto& change, const auto& emit) {
+    std::set<ObjectKey> pools = pools_in(change);
+    const claims::GrantBook book(caches_.balancers, caches_.blocks);
+    for (const ledger::Grant& grant : book.on(change.object().meta.name))
+      if (grant.owner.kind == claims::kPoolOwner) pools.insert({grant.owner.ns, grant.owner.name});
+    for (const ObjectKey& pool : pools) emit(PoolKey(pool));
+  });
+  controller_.watch(caches_.blocks, [](const auto& change, const auto& emit) {
+    for (const ObjectKey& pool : pools_in(change)) emit(PoolKey(pool));
   });
 }
 

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "controllers/portpool/controller_fixture.h"
+#include "controllers/portpool/test_controllers.h"
 
 namespace berth::controllers::portpool {
 namespace {

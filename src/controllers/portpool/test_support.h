@@ -82,15 +82,15 @@ class Room {
     return {.token = std::move(token), .ns = "games", .request = "request", .since = kNow};
   }
 
-  BindingPlan look() const {
+  BindingPlan plan() const {
     Stores stores(*this);
     return plan_binding(view_in(stores));
   }
-  // Looks, and writes what the plan says.
+  // Plans, and writes what the plan says.
   BindingPlan step() {
-    BindingPlan plan = look();
-    carry_out(plan);
-    return plan;
+    BindingPlan next = plan();
+    carry_out(next);
+    return next;
   }
   // The load balancers do what their Listeners say.
   void confirm() {
@@ -180,6 +180,7 @@ class Room {
     kube::Store<api::PortPool> pools;
     claims::ListenerStore listeners;
     kube::Store<api::LoadBalancer> balancers;
+    kube::Store<api::PortBlock> blocks;
     kube::Store<api::PortBinding> bindings;
     kube::Store<kube::Pod> pods;
 
@@ -203,10 +204,11 @@ class Room {
       const auto claim = claims::claim_of(lock);
       return claim ? now - claim->since : Duration::zero();
     };
-    BindingView view = view_binding(
-        {"games", "room-0"},
-        {stores.pools, stores.listeners, stores.balancers, stores.bindings, stores.pods},
-        claims::testing::sealer(), {.now = now, .quarantine = quarantine, .age_of = age_of});
+    BindingView view = view_binding({"games", "room-0"},
+                                    {stores.pools, stores.listeners, stores.balancers,
+                                     stores.blocks, stores.bindings, stores.pods},
+                                    claims::testing::sealer(),
+                                    {.now = now, .quarantine = quarantine, .age_of = age_of});
     view.server_uid = server_uid;
     if (pod) view.lost_for = now - pod->meta.created;
     return view;

@@ -35,7 +35,7 @@ class EditedRoom : public ::testing::Test {
     EXPECT_EQ(room_.target("demo-tcp-30000"), "10.0.0.1:8000 w10");
     EXPECT_EQ(room_.target("demo-tcp-30001"), "10.0.0.1:8001 w10");
     EXPECT_EQ(room_.status(), "Ready");
-    EXPECT_TRUE(is_idle(room_.look()));
+    EXPECT_TRUE(is_idle(room_.plan()));
   }
 
   Room room_{{entry(30000), entry(30001)}};
@@ -62,7 +62,7 @@ TEST_F(EditedRoom, WaitsForClaimsThatAreOnTheirWay) {
   write({entry(30000)});
   const BindingPlan plan = room_.step();
   EXPECT_THAT(plan.changes, IsEmpty());
-  EXPECT_TRUE(plan.look_again);
+  EXPECT_TRUE(plan.requeue_after);
   EXPECT_FALSE(room_.object) << "half of what it has would be recorded";
   room_.set_claim(late, "demo-tcp-30001");
   room_.make_ready();

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "kube/cache/list_reader.h"
-#include "kube/client/proto_writer.h"
+#include "kube/client/test_proto_writer.h"
 
 namespace berth::kube {
 namespace {

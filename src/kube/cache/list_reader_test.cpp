@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/client/proto_writer.h"
+#include "kube/client/test_proto_writer.h"
 
 namespace berth::kube {
 namespace {

@@ -12,7 +12,7 @@
 #include "kube/cache/core_types.h"
 #include "kube/cache/list_reader.h"
 #include "kube/cache/watch_event.h"
-#include "kube/client/proto_writer.h"
+#include "kube/client/test_proto_writer.h"
 
 namespace berth::kube {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "kube/cache/informer.h"
 #include "kube/cache/pod.h"
-#include "kube/cache/scripted_transport.h"
-#include "kube/client/proto_writer.h"
+#include "kube/cache/test_scripted_transport.h"
+#include "kube/client/test_proto_writer.h"
 #include "metrics/registry.h"
 #include "sim/kernel/kernel.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::kube {
 namespace {

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/client/fake_transport.h"
 #include "kube/client/retry.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::kube {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "crypto/certificates.h"
 #include "kube/client/credentials.h"
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 
 namespace berth::kube {
 namespace {

@@ -1,4 +1,4 @@
-#include "kube/client/scripted_api.h"
+#include "kube/client/test_scripted_api.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

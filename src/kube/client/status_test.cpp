@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/client/proto_writer.h"
+#include "kube/client/test_proto_writer.h"
 
 namespace berth::kube {
 namespace {

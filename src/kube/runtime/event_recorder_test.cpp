@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/client/fake_transport.h"
+#include "kube/client/test_fake_transport.h"
 #include "sim/kernel/kernel.h"
 
 namespace berth::kube {

@@ -1,5 +1,6 @@
 #include "api/listener.h"
 #include "api/load_balancer.h"
+#include "api/port_block.h"
 #include "controllers/install/plan.h"
 #include "modules/core/module.h"
 
@@ -24,8 +25,11 @@ module::Declaration declare(const module::Config& /*config*/) {
                 module::Guard{.of_deletion = true,
                               .remedy = "change the PortPool or the Pod instead, and leave out "
                                         "what begins with berth.dev/"}},
-           {.info = &api::load_balancer_kind(), .place = 40}},
-      .reads = {{.type = api::listener_kind().type}, {.type = api::load_balancer_kind().type}},
+           {.info = &api::load_balancer_kind(), .place = 40},
+           {.info = &api::port_block_kind(), .place = 50}},
+      .reads = {{.type = api::listener_kind().type},
+                {.type = api::load_balancer_kind().type},
+                {.type = api::port_block_kind().type}},
       .access = {{.resources = {"events"}, .verbs = {"create", "patch"}}},
       // By name: who may read all Secrets of a namespace has all of its keys.
       .namespace_access = {{leases.group, {leases.plural}, {"create"}},

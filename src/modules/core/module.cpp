@@ -20,14 +20,16 @@ struct Parts {
         manager(p.manager),
         listeners(p.caches.of(api::listener_projection)),
         balancers(p.caches.of(api::load_balancer_projection)),
-        grantor(p.leader_client, balancers.store(), listeners.store(), p.sealer),
-        keeper({p.leader_client, listeners.store(), balancers.store(), grantor, p.sealer,
-                p.courtesy, contenders, config.load_balancers}),
-        resolver(balancers.store(), listeners.store(), p.sealer, config.load_balancers,
+        blocks(p.caches.of(api::port_block_projection)),
+        grantor(p.leader_client, balancers.store(), blocks.store(), listeners.store(), p.sealer,
+                config.grants),
+        keeper({p.leader_client, listeners.store(), grantor, p.sealer, p.courtesy, contenders,
+                config.load_balancers}),
+        resolver(grantor.book(), listeners.store(), p.sealer, config.load_balancers,
                  [this](const LoadBalancerRef& named) { return names.ask(named); }),
         listener_controller(
-            p.tasks, p.leader_client, listeners.store(), balancers.store(), p.sealer, p.courtesy,
-            p.events,
+            p.tasks, p.leader_client, listeners.store(), balancers.store(), blocks.store(),
+            p.sealer, p.courtesy, p.events,
             {.naming = naming(),
              .check_targets = [this](const api::Listener& one) { return check_targets(one); }},
             &p.registry),
@@ -40,16 +42,19 @@ struct Parts {
               [this](const LoadBalancerRef& named) {
                 for (const auto& step : on_name) step(named);
               }),
-        balancer_controller(p.tasks, p.leader_client, balancers.store(), listeners.store(),
-                            config.load_balancers, drivers, engine, &p.registry) {
+        balancer_controller(p.tasks, p.leader_client, balancers.store(), blocks.store(),
+                            listeners.store(), grantor, config.load_balancers, drivers, engine,
+                            &p.registry) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     claims::add_indexes(balancers.store());
+    claims::add_indexes(blocks.store());
     listener_controller.use(engine);
     listener_controller.add_to(manager);
     balancer_controller.add_to(manager);
     add_beside(p);
     p.core.emplace(module::Core{.listeners = listeners,
                                 .balancers = balancers,
+                                .blocks = blocks,
                                 .grantor = grantor,
                                 .resolver = resolver,
                                 .keeper = keeper,
@@ -93,8 +98,7 @@ struct Parts {
   engine::Standing standing(const LoadBalancerRef& lb) {
     engine::Standing out{.wishes = listener_controller.wishes_for(lb)};
     const std::string name = model::object_name(lb);
-    const auto object = balancers.store().get({"", name});
-    const bool granted = object && !object->spec.grants.empty();
+    const bool granted = grantor.book().has_any(name);
     const bool used = !listeners.store().by_index(claims::kBalancerIndex, name).empty();
     // An edge load balancer lives in this process; others may be shared with clusters that have the
     // default id too.
@@ -131,6 +135,7 @@ struct Parts {
   kube::Manager& manager;
   kube::Informer<api::Listener>& listeners;
   kube::Informer<api::LoadBalancer>& balancers;
+  kube::Informer<api::PortBlock>& blocks;
   std::vector<module::Core::TargetCheck> vouchers;
   std::vector<module::Core::NameStep> on_name;
   claims::Grantor grantor;

@@ -50,7 +50,7 @@ struct Parts {
 
 module::Declaration declare(const module::Config& config) {
   const model::PortRange& range = config.host_ports;
-  return {.name = "host-ports",
+  return {.name = std::string(kName),
           .about = "random host ports for Pods that ask for them",
           // Their ports are enough: no label, no annotation.
           .reads = {{.type = kube::types::kPod,

@@ -151,7 +151,7 @@ std::vector<Call> calls_of_the_webhook() {
 }  // namespace
 
 module::Declaration declare(const module::Config& /*config*/) {
-  return {.name = "port-pools",
+  return {.name = std::string(kName),
           .about = "PortPools, and ports of them for Pods that ask",
           .kinds = {{.info = &api::port_pool_kind(), .place = 10, .made_by_users = true},
                     // It only tells: one that is deleted is made again.

@@ -46,7 +46,7 @@ struct Parts {
         pods(p.caches.of(kube::pod_projection).store()),
         pools(p.caches.of(api::port_pool_projection).store()),
         bindings(p.caches.of(api::port_binding_projection).store()),
-        caches{pools, listeners, p.core->balancers.store(), bindings, pods},
+        caches{pools, listeners, p.core->balancers.store(), p.core->blocks.store(), bindings, pods},
         slots(listeners, pools,
               [this](const api::Listener& listener) {
                 return sealer.judge(listener) == claims::Trust::ours;

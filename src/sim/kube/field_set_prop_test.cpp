@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "sim/kube/field_set.h"
-#include "wire/generated_values.h"
+#include "wire/test_values.h"
 
 namespace berth::sim::kube {
 namespace {

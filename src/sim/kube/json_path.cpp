@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace berth::sim::kube {
 
 namespace {
@@ -15,12 +17,6 @@ std::optional<std::string> unquoted(std::string_view text) {
   if (text.size() < 2 || text.front() != text.back()) return std::nullopt;
   if (text.front() != '\'' && text.front() != '"') return std::nullopt;
   return std::string(text.substr(1, text.size() - 2));
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  while (text.ends_with(' ')) text.remove_suffix(1);
-  return text;
 }
 
 // A name up to the next step; `\.` is a dot within it.

@@ -7,7 +7,7 @@
 
 #include "sim/kube/managed_entries.h"
 #include "sim/kube/managed_fields.h"
-#include "wire/generated_values.h"
+#include "wire/test_values.h"
 
 namespace berth::sim::kube {
 namespace {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fnv.h"
 #include "sim/kube/field_table.h"
 #include "wire/value.h"
 
@@ -189,11 +190,9 @@ std::map<std::string, std::string> documents(const std::vector<KindPtr>& kinds,
   return texts;
 }
 
-// FNV-1a: clients keep a document for as long as its address stays the same.
+// Clients keep a document for as long as its address stays the same.
 std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return fmt::format("{:016X}", hash);
+  return fmt::format("{:016X}", Fnv1a64().add(text).value());
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ class ModelDriver final : public berth::lb::Listeners,
   // For tests: a health check finds this.
   void set_health(const model::LoadBalancerRef& lb, const berth::lb::TargetHealth& health) {
     provider_.set_health(lb, health);
-    followers_.look(lb, health.rule);
+    followers_.note_change(lb, health.rule);
   }
   std::vector<Result<model::LoadBalancerRef>> make(
       const Context& context, const model::CredentialId& credential,

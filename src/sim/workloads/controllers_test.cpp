@@ -77,8 +77,8 @@ class Stage {
       : cluster_(seed, network(seed)),
         kubelet_(cluster_, {.max_start = 1s, .max_end = 1s}),
         manager_(std::make_unique<ManagerProcess>(cluster_, "manager-0")) {
-    observing_ =
-        cluster_.desk().observe([this](const net::Request& request, const world::SeenReply& reply) {
+    observing_ = cluster_.gateway().observe(
+        [this](const net::Request& request, const world::SeenReply& reply) {
           if (request.method == "GET" || reply.status() >= 300) return;
           if (request.method == "PATCH" && request.url.find("/pods/") != std::string::npos)
             make_ready(reply);
@@ -130,14 +130,14 @@ class Stage {
           wire::to_json(Array{Object{{"op", "add"},
                                      {"path", "/status/conditions/-"},
                                      {"value", Object{{"type", "Ready"}, {"status", "True"}}}}});
-      (void)cluster_.desk().handle(request);
+      (void)cluster_.gateway().handle(request);
     });
   }
 
   Cluster cluster_;
   world::Kubelet kubelet_;
   std::function<void()> check_;
-  std::shared_ptr<const world::ServerDesk::Observer> observing_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
   std::unique_ptr<ManagerProcess> manager_;
   int restarts_ = 0;
 };

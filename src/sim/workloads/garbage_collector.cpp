@@ -18,7 +18,7 @@ using wire::Value;
 
 constexpr std::string_view kOwnerIndex = "owner";
 constexpr std::string_view kUidIndex = "uid";
-constexpr Duration kLookAgain = std::chrono::milliseconds{100};
+constexpr Duration kRetryAfter = std::chrono::milliseconds{100};
 
 // Keys of this controller say in place of a namespace what their name is of. Objects have
 // "plural.group|namespace" there.
@@ -239,7 +239,7 @@ Result<> GarbageCollector::take(const Context& context, Kind& kind, const kube::
   if (step.remind_dependents) look_at_dependents(meta.uid);
   if (step.release_dependents) {
     if (Result<> released = release_dependents(context, meta.uid); !released) return released;
-    controller_.queue().add_after(object_task(kind.type, meta), kLookAgain);
+    controller_.queue().add_after(object_task(kind.type, meta), kRetryAfter);
   }
   if (!step.remove_as.empty()) {
     return unless_gone(client_.remove(context, kind.type, meta.key(),
@@ -281,7 +281,7 @@ Result<Requeue> GarbageCollector::empty_namespace(const Context& context, const 
     if (!none) return pass(none);
     empty = empty && *none;
   }
-  if (!empty) return Requeue{.after = kLookAgain};
+  if (!empty) return Requeue{.after = kRetryAfter};
   (void)wire::set_at(*ns, "/spec/finalizers", Array{});
   Result<Value> finalized =
       client_.update(context, kube::types::kNamespace, *ns, {.subresource = "finalize"});

@@ -51,7 +51,7 @@ Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
                                    .access = access_of(options.people),
                                    .webhooks = options.webhooks},
           kernel_.wall_time())),
-      desk_(kernel_, *server_) {
+      gateway_(kernel_, *server_) {
   play("tick", [this, tick = options.tick](std::stop_token stop) {
     while (pause(tick, stop)) server_->tick(kernel_.wall_time());
   });
@@ -60,7 +60,7 @@ Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
 Cluster::~Cluster() = default;
 
 std::unique_ptr<net::Transport> Cluster::connect(sim::Process& process) {
-  return std::make_unique<SimTransport>(process, desk_, link_);
+  return std::make_unique<SimTransport>(process, gateway_, link_);
 }
 
 std::shared_ptr<const bool> Cluster::play(std::string name,
@@ -89,7 +89,7 @@ Result<Value> Cluster::ask(const std::string& method, const std::string& path, c
 
 Result<Value> Cluster::ask(const net::Request& request) {
   const auto answered = kernel_.world().signal();
-  const auto exchange = desk_.accept(request);
+  const auto exchange = gateway_.accept(request);
   exchange->wake = answered.get();
   while (!exchange->done && !kernel_.failure()) {
     (void)kernel_.world().wait(*answered, kernel_.now() + kAskPatience, {});
@@ -120,7 +120,7 @@ Result<> Cluster::create_missing(std::string_view yaml) {
 }
 
 Result<std::vector<Value>> Cluster::list(const std::string& path) {
-  Result<Value> found = document_of(desk_.handle({.url = path}).reply);
+  Result<Value> found = document_of(gateway_.handle({.url = path}).reply);
   if (!found) return pass(found);
   const wire::Array* items = wire::array_at(*found, "/items");
   if (!items) return fail(Code::internal, "{} is no list", path);
@@ -137,8 +137,9 @@ Result<> Cluster::run_for(Duration span) {
 }
 
 Result<> Cluster::settle(Duration idle, sim::RunLimits limits) {
-  desk_.note_activity();
-  return kernel_.run_until([&] { return kernel_.now() - desk_.last_activity() >= idle; }, limits);
+  gateway_.note_activity();
+  return kernel_.run_until([&] { return kernel_.now() - gateway_.last_activity() >= idle; },
+                           limits);
 }
 
 }  // namespace berth::world

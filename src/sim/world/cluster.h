@@ -15,7 +15,7 @@
 #include "sim/kernel/kernel.h"
 #include "sim/kube/server.h"
 #include "sim/world/people.h"
-#include "sim/world/server_desk.h"
+#include "sim/world/server_gateway.h"
 #include "sim/world/sim_transport.h"
 #include "wire/value.h"
 
@@ -41,7 +41,7 @@ class Cluster {
 
   sim::Kernel& kernel() { return kernel_; }
   sim::kube::Server& server() { return *server_; }
-  ServerDesk& desk() { return desk_; }
+  ServerGateway& gateway() { return gateway_; }
   LinkOptions& link() { return link_; }
   std::unique_ptr<net::Transport> connect(sim::Process& process);
 
@@ -75,7 +75,7 @@ class Cluster {
   sim::Kernel kernel_;
   LinkOptions link_;
   std::unique_ptr<sim::kube::Server> server_;
-  ServerDesk desk_;
+  ServerGateway gateway_;
   std::vector<std::unique_ptr<Task>> chores_;
 };
 

@@ -14,7 +14,7 @@ constexpr Duration kRetry = std::chrono::seconds{1};
 
 Kubelet::Kubelet(Cluster& cluster, KubeletOptions options)
     : cluster_(cluster), options_(options), random_(cluster.kernel().fork_random()) {
-  observing_ = cluster_.desk().observe(
+  observing_ = cluster_.gateway().observe(
       [this](const net::Request& request, const SeenReply& reply) { look_at(request, reply); });
 }
 
@@ -86,12 +86,12 @@ void Kubelet::end_pod(const PodName& pod, const std::stop_token& stop) {
 
 bool Kubelet::send(const PodName& pod, const net::Request& request, const std::stop_token& stop) {
   for (;;) {
-    const net::Reply found = cluster_.desk().handle({.url = pod.path}).reply;
+    const net::Reply found = cluster_.gateway().handle({.url = pod.path}).reply;
     if (found.status == 404) return false;
     if (found.status < 300) {
       // Nothing happens between the look and the deed: neither waits.
       if (!is_for(pod, found, request)) return false;
-      if (cluster_.desk().handle(request).reply.status < 300) return true;
+      if (cluster_.gateway().handle(request).reply.status < 300) return true;
     }
     if (!cluster_.pause(kRetry, stop)) return false;
   }

@@ -50,7 +50,7 @@ class Kubelet {
   Random random_;
   std::uint32_t addresses_ = 0;
   std::set<std::string> ended_;  // uids
-  std::shared_ptr<const ServerDesk::Observer> observing_;
+  std::shared_ptr<const ServerGateway::Observer> observing_;
 };
 
 }  // namespace berth::world

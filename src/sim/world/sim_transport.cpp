@@ -99,9 +99,9 @@ Result<sim::kube::Answer> SimTransport::exchange(const Context& context,
   sent.url = target_of(request.url);
   const auto effect = is_write(request.method) ? sim::Effect::write : sim::Effect::read;
   const auto answered = process_.signal();
-  std::shared_ptr<ServerDesk::Exchange> exchange;
+  std::shared_ptr<ServerGateway::Exchange> exchange;
   Result<> arrived = sim::seam(process_, request.method + " " + sent.url, effect, [&] {
-    exchange = desk_.accept(sent);
+    exchange = gateway_.accept(sent);
     exchange->wake = answered.get();
   });
   if (arrived) arrived = await(context, *exchange, *answered);
@@ -113,7 +113,7 @@ Result<sim::kube::Answer> SimTransport::exchange(const Context& context,
   return std::move(exchange->answer);
 }
 
-Result<> SimTransport::await(const Context& context, ServerDesk::Exchange& exchange,
+Result<> SimTransport::await(const Context& context, ServerGateway::Exchange& exchange,
                              Signal& answered) {
   while (!exchange.done) {
     if (!process_.alive()) return process_ended();

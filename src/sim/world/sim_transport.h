@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "net/transport.h"
 #include "sim/kernel/kernel.h"
-#include "sim/world/server_desk.h"
+#include "sim/world/server_gateway.h"
 
 namespace berth::world {
 
@@ -29,8 +29,11 @@ struct LinkOptions {
 class SimTransport final : public net::Transport {
  public:
   // All of them outlive it.
-  SimTransport(sim::Process& process, ServerDesk& desk, const LinkOptions& link)
-      : process_(process), desk_(desk), link_(link), random_(process.kernel().fork_random()) {}
+  SimTransport(sim::Process& process, ServerGateway& gateway, const LinkOptions& link)
+      : process_(process),
+        gateway_(gateway),
+        link_(link),
+        random_(process.kernel().fork_random()) {}
 
   Result<net::Response> call(const Context& context, const net::Request& request) override;
   Result<std::unique_ptr<net::Stream>> open(const Context& context,
@@ -38,10 +41,10 @@ class SimTransport final : public net::Transport {
 
  private:
   Result<sim::kube::Answer> exchange(const Context& context, const net::Request& request);
-  Result<> await(const Context& context, ServerDesk::Exchange& exchange, Signal& answered);
+  Result<> await(const Context& context, ServerGateway::Exchange& exchange, Signal& answered);
 
   sim::Process& process_;
-  ServerDesk& desk_;
+  ServerGateway& gateway_;
   const LinkOptions& link_;
   Random random_;
 };

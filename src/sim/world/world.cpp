@@ -146,12 +146,12 @@ void World::replace(sim::Process& dead) {
       replicas_, [&](const auto& replica) { return replica && &replica->process() == &dead; });
   if (at == replicas_.end()) return;
   const auto index = static_cast<std::size_t>(at - replicas_.begin());
-  cluster_.desk().note_activity();  // it is not quiet while one is missing
+  cluster_.gateway().note_activity();  // it is not quiet while one is missing
   // Taken out first: while its tasks end, others must not find it.
   std::unique_ptr<Replica> ended = std::move(*at);
   ended.reset();
   (void)cluster_.pause(options_.restart_delay, {});
-  cluster_.desk().note_activity();
+  cluster_.gateway().note_activity();
   start_replica(index);
 }
 
@@ -170,7 +170,7 @@ void World::restart(std::size_t index) {
 }
 
 void World::restore(const sim::kube::Backup& backup, std::string_view resource) {
-  cluster_.desk().note_activity();
+  cluster_.gateway().note_activity();
   cluster_.server().restore(backup, resource);
   kubelet_.look_around();
 }

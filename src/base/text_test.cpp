@@ -1,0 +1,21 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace berth {
+namespace {
+
+TEST(Text, IsTrimmedAtBothEnds) {
+  EXPECT_EQ(trimmed(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trimmed("a"), "a");
+  EXPECT_EQ(trimmed(" \t "), "");
+  EXPECT_EQ(trimmed(""), "");
+}
+
+TEST(Text, DigitsAreThoseOfAscii) {
+  for (const char c : std::string_view("0123456789")) EXPECT_TRUE(is_digit(c)) << c;
+  for (const char c : std::string_view("/:aA \xb2")) EXPECT_FALSE(is_digit(c)) << c;
+}
+
+}  // namespace
+}  // namespace berth

@@ -1,0 +1,77 @@
+// Api: signed calls to the cloud's API, and tasks waited for.
+//
+// Every call pays its budget first (account, region, action) and tells it how it ended. A call that
+// the cloud refuses for the moment (too many, another write under way, our clock is wrong) is made
+// again a few times: nothing has happened then. Errors have the codes of lb/listeners.h and the
+// cloud's request id. Calls block and obey the context; thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/context.h"
+#include "base/mutex.h"
+#include "cloud/tencent/credentials.h"
+#include "cloud/tencent/errors.h"
+#include "cloud/tencent/options.h"
+#include "cloud/tencent/pace.h"
+#include "cloud/tencent/server_clock.h"
+#include "lb/budget.h"
+#include "net/transport.h"
+#include "wire/value.h"
+
+namespace berth::cloud::tencent {
+
+// In whose name, and where.
+struct Caller {
+  model::CredentialId credential{};
+  std::string region{};
+};
+
+struct Answer {
+  wire::Value response{};  // what the cloud calls Response
+  std::string request_id{};
+};
+
+class Api {
+ public:
+  // Both outlive it.
+  Api(net::Transport& transport, CredentialSource& credentials, Options options);
+
+  const Options& options() const { return options_; }
+
+  Result<Answer> read(const Context& context, const Caller& caller, std::string_view action,
+                      const wire::Object& body);
+  // Returns when its task is over. `timeout`: nobody knows what became of it.
+  Result<Answer> write(const Context& context, const Caller& caller, std::string_view action,
+                       const wire::Object& body);
+
+  // When so many calls have room, as far as is known.
+  Instant free_at(const Caller& caller, std::string_view action, std::size_t calls,
+                  Instant now) const;
+
+ private:
+  struct Exchange;
+  struct Reply;
+  Result<Answer> call(const Context& context, const Exchange& exchange);
+  Reply send(const Context& context, const Exchange& exchange);
+  Result<net::Response> post(const Context& context, const Exchange& exchange);
+  Result<> await_task(const Context& context, const Caller& caller, std::string_view action,
+                      const std::string& request_id);
+  lb::Budget& budget(const Caller& caller, std::string_view action) const;
+  void remember_account(const model::CredentialId& credential, const std::string& secret_id);
+
+  net::Transport& transport_;
+  CredentialSource& credentials_;
+  const Options options_;
+  ServerClock clock_;
+  mutable lb::Budgets budgets_;
+  mutable Mutex mu_;
+  // By action: tasks of one kind last about as long.
+  std::map<std::string, Pace, std::less<>> paces_ GUARDED_BY(mu_);
+  // What the cloud counts by, as far as it is known: whose keys these are.
+  std::map<model::CredentialId, std::string> accounts_ GUARDED_BY(mu_);
+};
+
+}  // namespace berth::cloud::tencent

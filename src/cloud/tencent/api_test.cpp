@@ -1,0 +1,172 @@
+#include "cloud/tencent/api.h"
+
+#include <gmock/gmock.h>
+
+#include "cloud/tencent/scripted_cloud.h"
+
+namespace berth::cloud::tencent {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+
+class TencentApi : public testing::DriverTest {
+ protected:
+  Result<Answer> read(const Context& context) {
+    return api_.read(context, caller_, "DescribeQuota", {});
+  }
+  Result<Answer> write(const Context& context) {
+    return api_.write(context, caller_, "CreateListener", {});
+  }
+  Duration since_start() { return process_.now() - start_; }
+
+  const Caller caller_{{}, "ap-nanjing"};
+  Api api_{cloud_, credentials_, {}};
+  const Instant start_ = process_.now();
+};
+
+TEST_F(TencentApi, EveryErrorHasTheRequestIdOfTheCloud) {
+  cloud_.refuse("DescribeQuota", "UnauthorizedOperation", "you has no permission");
+  const auto answer = read(context());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::forbidden);
+  EXPECT_EQ(answer.error().request_id, "request-1");
+  EXPECT_FALSE(answer.error().hint.empty());
+  EXPECT_EQ(answer.error().to_string().find("EXAMPLE"), std::string::npos) << "a key in a message";
+}
+
+TEST_F(TencentApi, AWriteIsOverWithItsTask) {
+  cloud_.answer("CreateListener");
+  cloud_.answer("DescribeTaskStatus", R"({"Status":2})");
+  cloud_.answer("DescribeTaskStatus", R"({"Status":2})");
+  cloud_.answer("DescribeTaskStatus", R"({"Status":0})");
+  ASSERT_TRUE(write(context()));
+  EXPECT_THAT(cloud_.actions(), ElementsAre("CreateListener", "DescribeTaskStatus",
+                                            "DescribeTaskStatus", "DescribeTaskStatus"));
+  EXPECT_EQ(wire::string_at(cloud_.calls[1].body, "/TaskId"), "request-1");
+  EXPECT_LE(cloud_.calls[1].at - start_, 250ms) << "the first question comes early";
+  EXPECT_GT(cloud_.calls[3].at - cloud_.calls[2].at, 0s);
+}
+
+TEST_F(TencentApi, ATaskThatFailsSaysWhy) {
+  cloud_.answer("CreateListener");
+  cloud_.answer("DescribeTaskStatus", R"({"Status":1,"Message":"LB not exist"})");
+  const auto answer = write(context());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::not_found);
+  EXPECT_EQ(answer.error().request_id, "request-1") << "of the write, for the support desk";
+}
+
+TEST_F(TencentApi, NobodyKnowsTheEffectOfATaskThatLastsTooLong) {
+  cloud_.answer("CreateListener");
+  for (int i = 0; i < 200; ++i) cloud_.answer("DescribeTaskStatus", R"({"Status":2})");
+  const auto answer = write(context().within(20s));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::timeout);
+  EXPECT_EQ(answer.error().request_id, "request-1");
+  EXPECT_EQ(since_start(), 20s);
+  EXPECT_LE(cloud_.calls.size(), 25u) << "it is asked about more and more seldom";
+}
+
+TEST_F(TencentApi, APollThatFailsIsMadeAgain) {
+  cloud_.answer("CreateListener");
+  cloud_.lose("DescribeTaskStatus", Code::unavailable);
+  cloud_.refuse("DescribeTaskStatus", "InternalError", "");
+  ASSERT_TRUE(write(context()));
+}
+
+TEST_F(TencentApi, BatchesThatAreNoTasksAreDoneWhenTheyAreAnswered) {
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.refuse("DescribeTaskStatus", "InvalidParameter", "no such task");
+  EXPECT_TRUE(api_.write(context(), caller_, "BatchRegisterTargets", {}));
+}
+
+TEST_F(TencentApi, NobodyKnowsTheEffectOfAWriteWithoutAnAnswer) {
+  for (const Code lost : {Code::unavailable, Code::timeout}) {
+    cloud_.lose("CreateListener", lost);
+    const auto answer = write(context());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::timeout);
+  }
+  cloud_.lose("DescribeQuota", Code::unavailable);
+  EXPECT_EQ(read(context()).error().code, Code::unavailable) << "a read has no effect";
+  EXPECT_EQ(cloud_.calls.size(), 3u) << "no write is sent twice by itself";
+}
+
+TEST_F(TencentApi, BudgetsLearnFromRefusals) {
+  for (int i = 0; i < 10; ++i) {
+    cloud_.answer("DescribeQuota");
+    ASSERT_TRUE(read(context()));
+  }
+  EXPECT_EQ(since_start(), 0s) << "there is no limit before the first refusal";
+  EXPECT_EQ(api_.free_at(caller_, "DescribeQuota", 1, process_.now()), process_.now());
+  cloud_.refuse("DescribeQuota", "RequestLimitExceeded", "21 in a second");
+  cloud_.answer("DescribeQuota");
+  ASSERT_TRUE(read(context())) << "it is made again when there is room";
+  EXPECT_GE(since_start(), 1s);
+  EXPECT_GT(api_.free_at(caller_, "DescribeQuota", 10, process_.now()), process_.now());
+  EXPECT_EQ(api_.free_at(caller_, "DescribeListeners", 10, process_.now()), process_.now());
+  EXPECT_EQ(api_.free_at({{}, "ap-guangzhou"}, "DescribeQuota", 10, process_.now()), process_.now())
+      << "another region has its own";
+}
+
+TEST_F(TencentApi, WaitsForAnotherWriteOnTheLoadBalancer) {
+  for (int i = 0; i < 3; ++i)
+    cloud_.refuse("CreateListener", "FailedOperation.ResourceInOperating", "Your task is working");
+  cloud_.answer("CreateListener");
+  EXPECT_TRUE(write(context()));
+  for (int i = 0; i < 20; ++i)
+    cloud_.refuse("CreateListener", "FailedOperation.ResourceInOperating", "Your task is working");
+  const auto answer = write(context());
+  ASSERT_FALSE(answer) << "not for ever";
+  EXPECT_EQ(answer.error().code, Code::unavailable) << "nothing happened";
+}
+
+TEST_F(TencentApi, SignsByTheCloudsClockWhenOursIsWrong) {
+  process_.skew_clock(-20min);
+  cloud_.set_date("Thu, 01 Jan 2026 00:00:00 GMT");
+  cloud_.refuse("DescribeQuota", "AuthFailure.SignatureExpire", "expired");
+  cloud_.answer("DescribeQuota");
+  ASSERT_TRUE(read(context()));
+  ASSERT_EQ(cloud_.calls.size(), 2u);
+  EXPECT_EQ(cloud_.calls[0].request.headers.get("X-TC-Timestamp"), "1767224400");
+  EXPECT_EQ(cloud_.calls[1].request.headers.get("X-TC-Timestamp"), "1767225600");
+}
+
+TEST_F(TencentApi, AClockThatCannotBeCorrectedIsToldToTheUser) {
+  cloud_.refuse("DescribeQuota", "AuthFailure.SignatureExpire", "expired");
+  const auto answer = read(context());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::forbidden);
+  EXPECT_NE(answer.error().hint.find("clock"), std::string::npos);
+  EXPECT_EQ(cloud_.calls.size(), 1u);
+}
+
+TEST_F(TencentApi, NothingIsSentWithoutGoodCredentials) {
+  const auto answer =
+      api_.read(context(), {model::CredentialId("games"), "ap-nanjing"}, "DescribeQuota", {});
+  ASSERT_FALSE(answer) << "another namespace's are not tried";
+  EXPECT_EQ(answer.error().code, Code::forbidden);
+  EXPECT_TRUE(cloud_.calls.empty());
+}
+
+TEST_F(TencentApi, EachNamespaceSignsWithItsOwnCredentials) {
+  GivenCredentials credentials(
+      testing::example_credentials(), [](const Context&, const model::CredentialId& id) {
+        return Result<crypto::CloudCredentials>(
+            crypto::CloudCredentials{.id = "AKID-" + id.value, .key = Secret("other")});
+      });
+  Api api(cloud_, credentials, {});
+  cloud_.answer("DescribeQuota");
+  ASSERT_TRUE(api.read(context(), {model::CredentialId("games"), ""}, "DescribeQuota", {}));
+  EXPECT_NE(cloud_.calls[0].request.headers.get("Authorization").find("Credential=AKID-games/"),
+            std::string_view::npos);
+}
+
+TEST_F(TencentApi, SendsNothingWhenTheTimeIsOver) {
+  EXPECT_FALSE(read(context().within(0s)));
+  EXPECT_TRUE(cloud_.calls.empty());
+}
+
+}  // namespace
+}  // namespace berth::cloud::tencent

@@ -1,0 +1,119 @@
+#include "cloud/tencent/line.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+#include "cloud/tencent/requests.h"
+
+namespace berth::cloud::tencent {
+namespace {
+
+using model::ListenerId;
+
+// Beyond so many, one question for all of them is less than many for twenty each.
+constexpr std::size_t kManyListeners = 5 * kListenersPerTargets;
+
+template <class Part>
+Result<> in_chunks(std::span<const ListenerId> ids, std::size_t size, Part part) {
+  for (std::size_t begin = 0; begin < ids.size(); begin += size) {
+    if (Result<> done = part(ids.subspan(begin, std::min(size, ids.size() - begin))); !done)
+      return done;
+  }
+  return {};
+}
+
+Result<> read_chunk(const Line& line, std::span<const ListenerId> ids,
+                    std::vector<ListenerTargets>& out) {
+  const Result<Answer> answer = line.read("DescribeTargets", of_listeners_body(line.lb(), ids));
+  if (!answer) return fail(answer.error());
+  std::ranges::move(decode_targets(answer->response), std::back_inserter(out));
+  return {};
+}
+
+// What an answer for all did not bring is asked for by name.
+std::vector<ListenerId> missing(std::span<const ListenerId> ids,
+                                const std::vector<ListenerTargets>& read) {
+  std::vector<ListenerId> have;
+  for (const ListenerTargets& one : read) have.push_back(one.listener);
+  std::ranges::sort(have);
+  std::vector<ListenerId> out;
+  std::ranges::copy_if(ids, std::back_inserter(out),
+                       [&](const ListenerId& id) { return !std::ranges::binary_search(have, id); });
+  return out;
+}
+
+void add_targets(lb::ObservedListener& listener, const ListenerTargets& read) {
+  for (const RuleTargets& rule : read.rules) {
+    if (model::Rule* const there = model::find_rule(listener.spec, rule.rule.key))
+      there->targets = rule.targets;
+  }
+}
+
+}  // namespace
+
+Caller caller_of(const Api& api, const lb::Place& place) {
+  return {place.credential, place.lb.region.empty() ? api.options().region : place.lb.region};
+}
+
+Result<Answer> Line::read(std::string_view action, const wire::Object& body) const {
+  return api.read(context, caller_of(api, place), action, body);
+}
+
+Result<Answer> Line::write(std::string_view action, const wire::Object& body) const {
+  return api.write(context, caller_of(api, place), action, body);
+}
+
+Result<std::vector<CloudListener>> describe_all(const Line& line) {
+  const Result<Answer> answer = line.read("DescribeListeners", of_listeners_body(line.lb(), {}));
+  if (!answer) return fail(answer.error());
+  return decode_listeners(answer->response);
+}
+
+Result<std::vector<CloudListener>> describe_some(const Line& line,
+                                                 std::span<const ListenerId> ids) {
+  std::vector<CloudListener> out;
+  Result<> read = in_chunks(ids, kListenersPerDescribe, [&](auto chunk) -> Result<> {
+    const Result<Answer> answer =
+        line.read("DescribeListeners", of_listeners_body(line.lb(), chunk));
+    if (!answer) return fail(answer.error());
+    std::ranges::move(decode_listeners(answer->response), std::back_inserter(out));
+    return {};
+  });
+  if (!read) return pass(read);
+  return out;
+}
+
+Result<std::vector<ListenerTargets>> read_targets(const Line& line,
+                                                  std::span<const ListenerId> ids) {
+  std::vector<ListenerTargets> out;
+  if (ids.size() > kManyListeners) {
+    if (Result<> all = read_chunk(line, {}, out); !all) return pass(all);
+  }
+  const std::vector<ListenerId> left = missing(ids, out);
+  Result<> read = in_chunks(std::span(left), kListenersPerTargets,
+                            [&](auto chunk) { return read_chunk(line, chunk, out); });
+  if (!read) return pass(read);
+  for (const ListenerId& id : ids) line.book.forget(line.place.lb, id);
+  for (const ListenerTargets& one : out) line.book.note(line.place.lb, one);
+  return out;
+}
+
+Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
+                                                       std::vector<CloudListener> listeners) {
+  std::vector<ListenerId> ids;
+  for (const CloudListener& one : listeners) ids.push_back(one.seen.id);
+  const Result<std::vector<ListenerTargets>> read = read_targets(line, ids);
+  if (!read) return fail(read.error());
+  std::map<ListenerId, const ListenerTargets*> by_id;
+  for (const ListenerTargets& one : *read) by_id[one.listener] = &one;
+  std::vector<lb::ObservedListener> out;
+  for (CloudListener& one : listeners) {
+    const auto it = by_id.find(one.seen.id);
+    if (it != by_id.end()) add_targets(one.seen, *it->second);
+    out.push_back(std::move(one.seen));
+  }
+  return out;
+}
+
+}  // namespace berth::cloud::tencent

@@ -1,0 +1,249 @@
+#include "cloud/tencent/listener_writes.h"
+
+#include <gmock/gmock.h>
+
+#include "cloud/tencent/requests.h"
+#include "cloud/tencent/scripted_cloud.h"
+
+namespace berth::cloud::tencent {
+namespace {
+
+using model::ListenerId;
+using model::ListenerSpec;
+using model::Protocol;
+using ::testing::Each;
+using ::testing::ElementsAre;
+
+class TencentListenerWrites : public testing::DriverTest {
+ protected:
+  static std::string ids(std::size_t count, int from = 0) {
+    std::string out;
+    for (std::size_t i = 0; i < count; ++i)
+      out += fmt::format("{}\"lbl-{}\"", i ? "," : "", from + static_cast<int>(i));
+    return fmt::format(R"({{"ListenerIds":[{}]}})", out);
+  }
+  std::size_t ports_of(std::size_t call) {
+    return wire::array_at(cloud_.bodies("CreateListener").at(call), "/Ports")->size();
+  }
+};
+
+TEST_F(TencentListenerWrites, FullBatchIsOneCall) {
+  std::vector<ListenerSpec> specs;
+  for (model::Port i = 0; i < listeners().abilities().create_batch; ++i)
+    specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+  EXPECT_LT(specs.size(), 50u) << "the API takes less than fifty";
+  cloud_.answer("CreateListener", ids(specs.size()));
+  const auto results = listeners().create(context(), place_, specs);
+  ASSERT_EQ(results.size(), specs.size());
+  for (const auto& result : results) EXPECT_TRUE(result);
+  EXPECT_EQ(*results[7], ListenerId("lbl-7"));
+  EXPECT_THAT(cloud_.actions(), ElementsAre("CreateListener", "DescribeTaskStatus"));
+}
+
+TEST_F(TencentListenerWrites, WhatDiffersGoesInCallsOfItsOwn) {
+  ListenerSpec udp = tcp(30001);
+  udp.protocol = Protocol::udp;
+  ListenerSpec range = tcp(31000);
+  range.ports.last = 31009;
+  ListenerSpec other_range = tcp(32000);
+  other_range.ports.last = 32009;
+  for (int i = 0; i < 4; ++i) cloud_.answer("CreateListener", ids(i == 0 ? 2 : 1, i * 10));
+  const std::vector specs{tcp(30000), udp, range, tcp(30002), other_range};
+  const auto results = listeners().create(context(), place_, specs);
+  for (const auto& result : results) ASSERT_TRUE(result) << result.error().to_string();
+  EXPECT_EQ(*results[3], ListenerId("lbl-1")) << "beside the first, which is alike";
+  EXPECT_EQ(cloud_.bodies("CreateListener").size(), 4u);
+}
+
+TEST_F(TencentListenerWrites, TakenPortsKeepNoOthersFromBeingMade) {
+  cloud_.refuse("CreateListener", "InvalidParameter.PortCheckFailed", "port 30001 is taken");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-9","Protocol":"TCP","Port":30001},)"
+                R"({"ListenerId":"lbl-8","Protocol":"UDP","Port":30000}]})");
+  cloud_.answer("CreateListener", ids(2));
+  const std::vector specs{tcp(30000), tcp(30001), tcp(30002)};
+  const auto results = listeners().create(context(), place_, specs);
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::already_exists);
+  EXPECT_EQ(results[1].error().request_id, "request-1");
+  EXPECT_TRUE(results[2]);
+}
+
+TEST_F(TencentListenerWrites, OneThatIsRefusedKeepsNoOthersFromBeingMade) {
+  cloud_.refuse("CreateListener", "InvalidParameterValue", "a name is wrong");
+  cloud_.answer("CreateListener", ids(1));
+  cloud_.refuse("CreateListener", "InvalidParameterValue", "a name is wrong");
+  cloud_.refuse("CreateListener", "InvalidParameterValue", "a name is wrong");
+  cloud_.answer("CreateListener", ids(1, 2));
+  const std::vector specs{tcp(30000), tcp(30001), tcp(30002)};
+  const auto results = listeners().create(context(), place_, specs);
+  EXPECT_TRUE(results[0]);
+  EXPECT_EQ(results[1].error().code, Code::invalid);
+  EXPECT_TRUE(results[2]);
+}
+
+TEST_F(TencentListenerWrites, AQuotaIsFilledToTheLast) {
+  const auto refuse = [&] { cloud_.refuse("CreateListener", "LimitExceeded", "50 listeners"); };
+  refuse();                                 // all eight
+  cloud_.answer("CreateListener", ids(4));  // the first half
+  refuse();                                 // the second
+  refuse();                                 // the first half of that
+  cloud_.answer("CreateListener", ids(1, 4));
+  refuse();
+  std::vector<ListenerSpec> specs;
+  for (model::Port i = 0; i < 8; ++i) specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+  const auto results = listeners().create(context(), place_, specs);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(results[i]) << i;
+  for (std::size_t i = 5; i < 8; ++i) {
+    ASSERT_FALSE(results[i]) << i;
+    EXPECT_EQ(results[i].error().code, Code::exhausted);
+    EXPECT_FALSE(results[i].error().hint.empty());
+  }
+  EXPECT_EQ(cloud_.bodies("CreateListener").size(), 6u) << "when one found no room, none is tried";
+}
+
+TEST_F(TencentListenerWrites, WhatConcernsAllIsAskedOnce) {
+  cloud_.refuse("CreateListener", "UnauthorizedOperation", "you has no permission");
+  const std::vector specs{tcp(30000), tcp(30001), tcp(30002), tcp(30003)};
+  for (const auto& result : listeners().create(context(), place_, specs)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::forbidden);
+  }
+  EXPECT_EQ(cloud_.calls.size(), 1u);
+}
+
+TEST_F(TencentListenerWrites, LostReplyLeavesTheEffectUnknown) {
+  cloud_.lose("CreateListener", Code::unavailable);
+  const std::vector specs{tcp(30000), tcp(30001)};
+  for (const auto& result : listeners().create(context(), place_, specs)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::timeout);
+  }
+}
+
+TEST_F(TencentListenerWrites, RemovalNamesItsListenersAndNeverNone) {
+  EXPECT_TRUE(listeners().remove(context(), place_, {}).empty());
+  EXPECT_TRUE(cloud_.calls.empty()) << "no ids would be all";
+  std::vector<ListenerId> ids;
+  for (int i = 0; i < 25; ++i) ids.emplace_back(fmt::format("lbl-{}", i));
+  cloud_.answer("DeleteLoadBalancerListeners");
+  cloud_.answer("DeleteLoadBalancerListeners");
+  for (const auto& result : listeners().remove(context(), place_, ids)) EXPECT_TRUE(result);
+  for (const wire::Value& body : cloud_.bodies("DeleteLoadBalancerListeners")) {
+    const wire::Array* const named = wire::array_at(body, "/ListenerIds");
+    ASSERT_NE(named, nullptr);
+    EXPECT_FALSE(named->empty());
+    EXPECT_LE(named->size(), 20u);
+  }
+}
+
+TEST_F(TencentListenerWrites, OneThatIsGoneKeepsNoOthersFromBeingRemoved) {
+  cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter",
+                "some ListenerId lbl-1 not found");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-2","Protocol":"TCP","Port":30002}]})");
+  cloud_.answer("DeleteLoadBalancerListeners");
+  const std::vector ids{ListenerId("lbl-1"), ListenerId("lbl-2")};
+  for (const auto& result : listeners().remove(context(), place_, ids)) EXPECT_TRUE(result);
+  const auto bodies = cloud_.bodies("DeleteLoadBalancerListeners");
+  ASSERT_EQ(bodies.size(), 2u);
+  EXPECT_EQ(decode_texts(bodies[1], "/ListenerIds"), std::vector<std::string>{"lbl-2"});
+}
+
+TEST_F(TencentListenerWrites, RemovalOfWhatIsAllGoneNeedsNoSecondCall) {
+  cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter",
+                "some ListenerId lbl-1 not found");
+  cloud_.answer("DescribeListeners", R"({"Listeners":[]})");
+  const std::vector ids{ListenerId("lbl-1")};
+  EXPECT_TRUE(listeners().remove(context(), place_, ids).at(0));
+}
+
+TEST_F(TencentListenerWrites, AMissingLoadBalancerIsNotFound) {
+  cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter.LBIdNotFound", "lb-1");
+  const std::vector ids{ListenerId("lbl-1")};
+  const auto results = listeners().remove(context(), place_, ids);
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::not_found);
+}
+
+TEST_F(TencentListenerWrites, CertificatesByServerNameCannotBeSwitchedOff) {
+  cloud_.answer("DescribeListeners", R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTPS",)"
+                                     R"("Port":443,"SniSwitch":1}]})");
+  const lb::ListenerChange change{ListenerId("lbl-1"),
+                                  {.tls = model::Tls{.certificates = {{"cert-1"}}}}};
+  EXPECT_FALSE(listeners().can_change({.by_server_name = true}, change.attributes));
+  const auto results = listeners().change(context(), place_, {&change, 1});
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::unsupported);
+  EXPECT_TRUE(listeners().can_change(change.attributes, {.by_server_name = true}));
+}
+
+TEST_F(TencentListenerWrites, QuestionsByIdReadNothingElse) {
+  cloud_.answer("DescribeListeners", R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP",)"
+                                     R"("Port":30000,"ListenerName":"b-30000"}]})");
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
+                R"({"Port":80,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  const std::vector<lb::Question> questions{{.id = ListenerId("lbl-1")},
+                                            {.id = ListenerId("lbl-2")}};
+  const auto found = listeners().look_up(context(), place_, questions);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_TRUE(model::leads_somewhere(found->front().spec));
+  EXPECT_EQ(decode_texts(cloud_.bodies("DescribeListeners")[0], "/ListenerIds"),
+            (std::vector<std::string>{"lbl-1", "lbl-2"}));
+}
+
+// A name is found among all, but nobody else's targets are read.
+TEST_F(TencentListenerWrites, QuestionsByNameReadOnlyTheTargetsOfWhoAnswers) {
+  std::string all;
+  for (int i = 0; i < 300; ++i) {
+    all += fmt::format(R"({}{{"ListenerId":"lbl-{}","Protocol":"TCP","Port":{},)"
+                       R"("ListenerName":"b-{}"}})",
+                       i ? "," : "", i, 30000 + i, 30000 + i);
+  }
+  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
+  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  const std::vector<lb::Question> questions{{.name = "b-30007"}};
+  const auto found = listeners().look_up(context(), place_, questions);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->size(), 1u);
+  EXPECT_EQ(decode_texts(cloud_.bodies("DescribeTargets")[0], "/ListenerIds"),
+            std::vector<std::string>{"lbl-7"});
+}
+
+TEST_F(TencentListenerWrites, ALargeListIsTwoCalls) {
+  std::string all;
+  std::string targets;
+  for (int i = 0; i < 300; ++i) {
+    const std::string comma = i ? "," : "";
+    all += comma +
+           fmt::format(R"({{"ListenerId":"lbl-{}","Protocol":"TCP","Port":{}}})", i, 30000 + i);
+    targets += comma + fmt::format(R"({{"ListenerId":"lbl-{}","Protocol":"TCP","Targets":[)"
+                                   R"({{"Port":80,"PrivateIpAddresses":["10.0.0.1"]}}]}})",
+                                   i);
+  }
+  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
+  cloud_.answer("DescribeTargets", fmt::format(R"({{"Listeners":[{}]}})", targets));
+  const auto listed = listeners().list(context(), place_);
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->size(), 300u);
+  for (const lb::ObservedListener& one : *listed)
+    EXPECT_TRUE(model::leads_somewhere(one.spec)) << one.id;
+  EXPECT_EQ(cloud_.calls.size(), 2u);
+}
+
+TEST_F(TencentListenerWrites, WhatAnAnswerForAllLacksIsAskedForByName) {
+  std::string all;
+  for (int i = 0; i < 150; ++i)
+    all += fmt::format(R"({}{{"ListenerId":"lbl-{}","Protocol":"TCP","Port":{}}})", i ? "," : "", i,
+                       30000 + i);
+  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
+  for (int i = 0; i < 9; ++i) cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  ASSERT_TRUE(listeners().list(context(), place_));
+  EXPECT_EQ(cloud_.bodies("DescribeTargets").size(), 9u) << "once for all, then twenty each";
+}
+
+}  // namespace
+}  // namespace berth::cloud::tencent

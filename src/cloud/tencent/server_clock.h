@@ -1,0 +1,27 @@
+// The cloud's clock, as far as it differs from ours: signatures that are five minutes off are
+// refused. `parse_http_date` is pure; ServerClock is thread-safe.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace berth::cloud::tencent {
+
+// "Wed, 18 Nov 2026 02:20:33 GMT"; nothing for any other form.
+std::optional<WallTime> parse_http_date(std::string_view text);
+
+class ServerClock {
+ public:
+  WallTime at(WallTime ours) const { return ours + std::chrono::seconds{ahead_.load()}; }
+  // From the Date header of an answer. False: there is none, or it says what we know already, so
+  // that signing again would not help.
+  bool correct(std::string_view date, WallTime ours);
+
+ private:
+  std::atomic<std::int64_t> ahead_{0};  // seconds
+};
+
+}  // namespace berth::cloud::tencent

@@ -1,0 +1,193 @@
+#include "cloud/tencent/target_writes.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "cloud/tencent/scripted_cloud.h"
+
+namespace berth::cloud::tencent {
+namespace {
+
+using lb::TargetChange;
+using model::ListenerId;
+using ::testing::ElementsAre;
+
+class TencentTargets : public testing::DriverTest {
+ protected:
+  // Listeners "lbl-1" and so on, made by this driver.
+  void make(int count) {
+    std::vector<model::ListenerSpec> specs;
+    std::string ids;
+    for (int i = 1; i <= count; ++i) {
+      specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+      ids += fmt::format("{}\"lbl-{}\"", i > 1 ? "," : "", i);
+    }
+    cloud_.answer("CreateListener", fmt::format(R"({{"ListenerIds":[{}]}})", ids));
+    for (const auto& made : listeners().create(context(), place_, specs)) EXPECT_TRUE(made);
+    cloud_.calls.clear();
+  }
+  std::vector<Result<>> change(const std::vector<TargetChange>& changes) {
+    return listeners().change_targets(context(), place_, changes);
+  }
+  static lb::RuleRef listener(int n) { return {ListenerId(fmt::format("lbl-{}", n)), {}}; }
+  // "lbl-1 10.0.0.1" of each target of a call.
+  static std::vector<std::string> lines(const wire::Value& body) {
+    std::vector<std::string> out;
+    for (const wire::Value& one : *wire::array_at(body, "/Targets")) {
+      out.push_back(fmt::format("{} {}", wire::string_at(one, "/ListenerId"),
+                                wire::string_at(one, "/EniIp")));
+    }
+    return out;
+  }
+};
+
+TEST_F(TencentTargets, OnePodIsOneCallAndItsTask) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  const auto results = change({{listener(1), {target(1)}, {}}});
+  ASSERT_TRUE(results[0]) << results[0].error().to_string();
+  EXPECT_THAT(cloud_.actions(), ElementsAre("BatchRegisterTargets", "DescribeTaskStatus"));
+}
+
+TEST_F(TencentTargets, ManyPodsAreOneCall) {
+  make(40);
+  std::vector<TargetChange> changes;
+  for (int i = 1; i <= 40; ++i) changes.push_back({listener(i), {target(i)}, {}});
+  cloud_.answer("BatchRegisterTargets");
+  for (const auto& result : change(changes)) EXPECT_TRUE(result);
+  EXPECT_EQ(cloud_.bodies("BatchRegisterTargets").size(), 1u);
+}
+
+TEST_F(TencentTargets, FullReplacementLeavesNoGap) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.calls.clear();
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.answer("BatchDeregisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(2)}, {target(1).target}}})[0]);
+  EXPECT_THAT(cloud_.actions(), ElementsAre("BatchRegisterTargets", "DescribeTaskStatus",
+                                            "BatchDeregisterTargets", "DescribeTaskStatus"));
+}
+
+TEST_F(TencentTargets, NothingIsTakenAwayWhereTheNewTargetFailed) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.calls.clear();
+  cloud_.refuse("BatchRegisterTargets", "InvalidParameterValue",
+                "10.0.0.2 is not add to global route");
+  const auto results = change({{listener(1), {target(2)}, {target(1).target}}});
+  ASSERT_FALSE(results[0]);
+  EXPECT_NE(results[0].error().hint.find("VPC"), std::string::npos);
+  EXPECT_TRUE(cloud_.bodies("BatchDeregisterTargets").empty());
+}
+
+TEST_F(TencentTargets, WeightsOfTargetsThatAreThereAreChanged) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1), target(2)}, {}}})[0]);
+  cloud_.calls.clear();
+  cloud_.answer("BatchModifyTargetWeight");
+  ASSERT_TRUE(change({{listener(1), {target(1, 0), target(2)}, {}}})[0]);
+  EXPECT_THAT(cloud_.actions(), ElementsAre("BatchModifyTargetWeight", "DescribeTaskStatus"));
+  EXPECT_EQ(wire::to_json(cloud_.bodies("BatchModifyTargetWeight")[0]),
+            R"({"LoadBalancerId":"lb-1","ModifyList":[{"ListenerId":"lbl-1","Targets":[)"
+            R"({"EniIp":"10.0.0.1","Port":9000,"Weight":0}]}]})");
+}
+
+TEST_F(TencentTargets, PartialFailureConcernsItsListenerAlone) {
+  make(3);
+  cloud_.answer(
+      "BatchRegisterTargets",
+      R"({"FailListenerIdSet":["lbl-2"],"Message":"9.9.9.9 is not add to global route"})");
+  const auto results = change({{listener(1), {target(1)}, {}},
+                               {listener(2), {target(2)}, {}},
+                               {listener(3), {target(3)}, {}}});
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::forbidden);
+  EXPECT_EQ(results[1].error().request_id, "request-3");
+  EXPECT_NE(results[1].error().hint.find("VPC"), std::string::npos);
+  EXPECT_TRUE(results[2]);
+}
+
+TEST_F(TencentTargets, OneBadTargetFailsOnlyItsOwnListener) {
+  make(4);
+  const auto refuse = [&] {
+    cloud_.refuse("BatchRegisterTargets", "InvalidParameterValue",
+                  "Not support to register other ip ['10.0.0.3'] before enable SnatPro");
+  };
+  refuse();                               // 1 2 3 4
+  cloud_.answer("BatchRegisterTargets");  // 1 2
+  refuse();                               // 3 4
+  refuse();                               // 3
+  cloud_.answer("BatchRegisterTargets");  // 4
+  std::vector<TargetChange> changes;
+  for (int i = 1; i <= 4; ++i) changes.push_back({listener(i), {target(i)}, {}});
+  const auto results = change(changes);
+  for (const std::size_t i : {0u, 1u, 3u}) EXPECT_TRUE(results[i]) << i;
+  ASSERT_FALSE(results[2]);
+  EXPECT_EQ(results[2].error().code, Code::forbidden);
+  EXPECT_EQ(lines(cloud_.bodies("BatchRegisterTargets")[3]),
+            std::vector<std::string>{"lbl-3 10.0.0.3"});
+}
+
+TEST_F(TencentTargets, LookingForTheCulpritIsBounded) {
+  make(40);
+  std::vector<TargetChange> changes;
+  for (int i = 1; i <= 40; ++i) changes.push_back({listener(i), {target(i)}, {}});
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("BatchRegisterTargets", "InvalidParameterValue", "x before enable SnatPro");
+  for (const auto& result : change(changes)) EXPECT_FALSE(result);
+  EXPECT_LE(cloud_.calls.size(), 30u);
+}
+
+TEST_F(TencentTargets, WhatIsNotKnownIsReadFirst) {
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
+                R"({"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  cloud_.answer("BatchRegisterTargets");
+  const auto results = change(
+      {{listener(1), {target(1), target(2)}, {target(3).target}}, {listener(2), {target(2)}, {}}});
+  EXPECT_TRUE(results[0]);
+  EXPECT_EQ(lines(cloud_.bodies("BatchRegisterTargets")[0]),
+            std::vector<std::string>{"lbl-1 10.0.0.2"})
+      << "one is there already, and one was never there";
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::not_found);
+}
+
+TEST_F(TencentTargets, AfterALostReplyItIsReadAgain) {
+  make(1);
+  cloud_.lose("BatchRegisterTargets", Code::timeout);
+  const auto lost = change({{listener(1), {target(1)}, {}}});
+  ASSERT_FALSE(lost[0]);
+  EXPECT_EQ(lost[0].error().code, Code::timeout);
+  cloud_.calls.clear();
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
+                R"({"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]) << "it had arrived";
+  EXPECT_THAT(cloud_.actions(), ElementsAre("DescribeTargets"));
+}
+
+TEST_F(TencentTargets, RulesAreKnownByTheirLocation) {
+  cloud_.answer("DescribeTargets", R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTP",)"
+                                   R"("Rules":[{"LocationId":"loc-7","Domain":"example.com",)"
+                                   R"("Url":"/","Targets":[]}]}]})");
+  cloud_.answer("BatchRegisterTargets");
+  const lb::RuleRef rule{ListenerId("lbl-1"), {"example.com", "/"}};
+  const lb::RuleRef other{ListenerId("lbl-1"), {"example.com", "/lobby"}};
+  const auto results = change({{rule, {target(1)}, {}}, {other, {target(1)}, {}}});
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::not_found);
+  const auto bodies = cloud_.bodies("BatchRegisterTargets");
+  ASSERT_EQ(bodies.size(), 1u);
+  EXPECT_EQ(wire::string_at(bodies[0], "/Targets/0/LocationId"), "loc-7");
+}
+
+}  // namespace
+}  // namespace berth::cloud::tencent
