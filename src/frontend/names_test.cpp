@@ -62,7 +62,7 @@ class NamesTest : public ::testing::Test {
 
   const Owner owner_ = testing::stage("main");
   claims::ListenerStore listeners_;
-  std::int64_t version_ = 0;
+  kube::ResourceVersion version_ = 0;
 };
 
 TEST_F(NamesTest, OfOneOwnerTheSecondGetsASuffixAndBothKeepTheirs) {
