@@ -143,6 +143,11 @@ Error failure_of(std::string_view message, std::string_view request_id) {
       request_id);
 }
 
+Error in_doubt(Error error) {
+  if (error.code != Code::timeout && error.code != Code::stopped) error.code = Code::conflict;
+  return error;
+}
+
 bool may_concern_some(const Error& error) {
   switch (error.code) {
     case Code::invalid:

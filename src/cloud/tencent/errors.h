@@ -29,6 +29,9 @@ Error error_from(const CloudError& refusal, Effect effect, std::string_view acti
 // A failure that comes without a code: of a task, or of some listeners of a batch.
 Error failure_of(std::string_view message, std::string_view request_id);
 
+// The same of something that is half done: it must be looked at before anything is believed of it.
+Error in_doubt(Error error);
+
 // Whether fewer entries of the batch may have been the cause, so that the others could succeed.
 bool may_concern_some(const Error& error);
 // It is the load balancer that is not there.

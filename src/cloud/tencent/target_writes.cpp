@@ -54,7 +54,7 @@ constexpr Step kDeregister{"BatchDeregisterTargets", in_batches<deregister_body>
 class TargetRound {
  public:
   TargetRound(const Line& line, std::span<const TargetChange> changes)
-      : line_(line), changes_(changes), results_(changes.size()) {}
+      : line_(line), changes_(changes), results_(changes.size()), changed_(changes.size()) {}
 
   std::vector<Result<>> run() {
     learn();
@@ -142,6 +142,9 @@ class TargetRound {
         answers.push_back(std::move(*answer));
         continue;
       }
+      // Which of them the calls before were about is not told apart.
+      if (!answers.empty())
+        for (const Part& part : parts) changed_[part.entry] = true;
       if (parts.size() > 1 && calls_left > 0 && may_concern_some(answer.error())) {
         write(step, parts.first(parts.size() / 2), calls_left);
         write(step, parts.subspan(parts.size() / 2), calls_left);
@@ -158,21 +161,25 @@ class TargetRound {
     for (const Answer& answer : answers) {
       const auto failed = decode_texts(answer.response, "/FailListenerIdSet");
       if (std::ranges::find(failed, rule.listener.value) == failed.end()) continue;
+      if (answers.size() > 1) changed_[part.entry] = true;
       Error error = failure_of(wire::string_at(answer.response, "/Message"), answer.request_id);
       return give_up(part, std::move(error).about(std::string(step.action)));
     }
+    changed_[part.entry] = true;
     for (const TargetLine& line : part.lines)
       step.confirm(line_.book, line_.place.lb, rule, line.target);
   }
 
+  // An entry that is half done must be looked at, whatever kept the rest of it.
   void give_up(const Part& part, const Error& error) {
-    results_[part.entry] = fail(error);
+    results_[part.entry] = fail(changed_[part.entry] ? in_doubt(error) : error);
     line_.book.forget(line_.place.lb, changes_[part.entry].rule.listener);
   }
 
   const Line& line_;
   const std::span<const TargetChange> changes_;
   std::vector<Result<>> results_;
+  std::vector<bool> changed_;  // a call about the entry was done
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cloud/tencent/requests.h"
 #include "cloud/tencent/scripted_cloud.h"
 
 namespace berth::cloud::tencent {
@@ -82,6 +83,52 @@ TEST_F(TencentTargets, NothingIsTakenAwayWhereTheNewTargetFailed) {
   ASSERT_FALSE(results[0]);
   EXPECT_NE(results[0].error().hint.find("VPC"), std::string::npos);
   EXPECT_TRUE(cloud_.bodies("BatchDeregisterTargets").empty());
+}
+
+// Whoever believes that nothing happened gives the port on, with the new target behind it.
+TEST_F(TencentTargets, WhatIsHalfDoneMustBeLookedAt) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.answer("BatchRegisterTargets");
+  for (int i = 0; i < 20; ++i)
+    cloud_.refuse("BatchDeregisterTargets", "FailedOperation.ResourceInOperating", "it works");
+  const auto busy = change({{listener(1), {target(2)}, {target(1).target}}});
+  ASSERT_FALSE(busy[0]);
+  EXPECT_EQ(busy[0].error().code, Code::conflict);
+  EXPECT_NE(busy[0].error().message.find("ResourceInOperating"), std::string::npos);
+  EXPECT_FALSE(busy[0].error().request_id.empty());
+}
+
+TEST_F(TencentTargets, WhatIsHalfDoneByALostCallIsATimeout) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.lose("BatchDeregisterTargets", Code::unavailable);
+  const auto lost = change({{listener(1), {target(2)}, {target(1).target}}});
+  ASSERT_FALSE(lost[0]);
+  EXPECT_EQ(lost[0].error().code, Code::timeout);
+}
+
+TEST_F(TencentTargets, WhatOneOfSeveralCallsDidIsInDoubt) {
+  constexpr int kRules = static_cast<int>(kRulesPerWeights) + 1;
+  std::string targets;
+  std::vector<TargetChange> changes;
+  for (int i = 1; i <= kRules; ++i) {
+    targets += fmt::format(R"({}{{"ListenerId":"lbl-{}","Protocol":"TCP","Targets":[)"
+                           R"({{"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}}]}})",
+                           i > 1 ? "," : "", i);
+    changes.push_back({listener(i), {target(1, 0)}, {}});
+  }
+  cloud_.answer("DescribeTargets", fmt::format(R"({{"Listeners":[{}]}})", targets));
+  cloud_.answer("BatchModifyTargetWeight");
+  cloud_.refuse("BatchModifyTargetWeight", "UnauthorizedOperation", "you has no permission");
+  for (const auto& result : change(changes)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::conflict);
+    EXPECT_FALSE(result.error().hint.empty());
+  }
 }
 
 TEST_F(TencentTargets, WeightsOfTargetsThatAreThereAreChanged) {
