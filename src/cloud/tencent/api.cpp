@@ -38,8 +38,16 @@ bool is_final(const Error& error) {
          error.code == Code::not_found;
 }
 
+// The write was accepted: whoever may not ask what became of it does not undo it.
+Failure hidden_task(std::string_view action, Error error, const std::string& request_id) {
+  error.code = Code::timeout;
+  error.message = fmt::format("what became of {} is not told: {}", action, error.message);
+  error.request_id = request_id;
+  return fail(std::move(error));
+}
+
 Result<> unknown_task(std::string_view action, const Error& error, const std::string& request_id) {
-  if (error.code == Code::forbidden) return fail(error);
+  if (error.code == Code::forbidden) return hidden_task(action, error, request_id);
   if (may_be_no_task(action)) return {};
   return fail(failure_of(error.message, request_id));
 }
@@ -65,6 +73,7 @@ struct Api::Reply {
   Result<Answer> result;
   std::string code{};  // the cloud's
   std::string date{};
+  std::chrono::seconds ahead{};  // of the clock that it was signed by
 };
 
 Api::Api(net::Transport& transport, CredentialSource& credentials, Options options)
@@ -93,7 +102,8 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
     Reply reply = send(context, exchange);
     if (reply.result || tries == kMostTries || context.expired()) return std::move(reply.result);
     if (is_clock_error(reply.code)) {
-      if (!clock_.correct(reply.date, context.tasks.wall_time())) return std::move(reply.result);
+      if (!clock_.correct(reply.date, context.tasks.wall_time(), reply.ahead))
+        return std::move(reply.result);
     } else if (is_busy(reply.code)) {
       (void)sleep_for(context.tasks, pause, context.stop);
       pause *= 2;
@@ -108,13 +118,15 @@ Api::Reply Api::send(const Context& context, const Exchange& exchange) {
   if (!signer) return {.result = fail(signer.error())};
   lb::Budget& pays = budget(exchange.caller, exchange.action);
   if (Result<> paid = lb::pay(context, pays); !paid) return {.result = pass(paid)};
+  const std::chrono::seconds ahead = clock_.ahead();
   Result<net::Response> response = transport_.call(
       context, signed_request(options_, *signer, exchange.caller.region, exchange.action,
-                              wire::to_json(exchange.body), clock_.at(context.tasks.wall_time())));
+                              wire::to_json(exchange.body), context.tasks.wall_time() + ahead));
   if (!response)
     return {.result =
                 fail(unanswered(std::move(response.error()), exchange.effect, exchange.action))};
-  Reply reply{.result = Answer{}, .date = std::string(response->headers.get("Date"))};
+  Reply reply{
+      .result = Answer{}, .date = std::string(response->headers.get("Date")), .ahead = ahead};
   auto opened = open_envelope(*response);
   if (opened) {
     reply.result = Answer{std::move(opened->response), std::move(opened->request_id)};

@@ -68,6 +68,21 @@ TEST_F(TencentApi, NobodyKnowsTheEffectOfATaskThatLastsTooLong) {
   EXPECT_LE(cloud_.calls.size(), 25u) << "it is asked about more and more seldom";
 }
 
+// What was accepted may land, whoever may ask about it.
+TEST_F(TencentApi, NobodyKnowsTheEffectOfATaskThatMayNotBeAskedFor) {
+  for (const char* code : {"UnauthorizedOperation", "AuthFailure.SecretIdNotFound"}) {
+    cloud_.calls.clear();
+    cloud_.answer("CreateListener");
+    cloud_.refuse("DescribeTaskStatus", code, "no");
+    const auto answer = write(context());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::timeout) << code;
+    EXPECT_FALSE(answer.error().hint.empty());
+    EXPECT_FALSE(answer.error().request_id.empty());
+    EXPECT_EQ(cloud_.calls.size(), 2u);
+  }
+}
+
 TEST_F(TencentApi, APollThatFailsIsMadeAgain) {
   cloud_.answer("CreateListener");
   cloud_.lose("DescribeTaskStatus", Code::unavailable);
@@ -138,6 +153,20 @@ TEST_F(TencentApi, SignsByTheCloudsClockWhenOursIsWrong) {
   ASSERT_EQ(cloud_.calls.size(), 2u);
   EXPECT_EQ(cloud_.calls[0].request.headers.get("X-TC-Timestamp"), "1767224400");
   EXPECT_EQ(cloud_.calls[1].request.headers.get("X-TC-Timestamp"), "1767225600");
+}
+
+TEST_F(TencentApi, WhatWasSignedBeforeAnotherCorrectedTheClockIsSignedAgain) {
+  process_.skew_clock(-20min);
+  cloud_.set_date("Thu, 01 Jan 2026 00:00:00 GMT");
+  for (int i = 0; i < 2; ++i)
+    cloud_.refuse("DescribeQuota", "AuthFailure.SignatureExpire", "expired");
+  for (int i = 0; i < 2; ++i) cloud_.answer("DescribeQuota");
+  bool other = false;
+  cloud_.meanwhile([&] { other = read(context()).has_value(); });
+  const auto answer = read(context());
+  EXPECT_TRUE(other);
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  EXPECT_EQ(cloud_.calls.size(), 4u);
 }
 
 TEST_F(TencentApi, AClockThatCannotBeCorrectedIsToldToTheUser) {
