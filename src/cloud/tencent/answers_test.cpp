@@ -110,7 +110,8 @@ TEST(DescribeLoadBalancers, SaysWhereTheyAreReached) {
      "LoadBalancerVips":["1.1.1.1"],"Tags":[{"TagKey":"team","TagValue":"rooms"}]},
     {"LoadBalancerId":"lb-2","LoadBalancerVips":[],"AddressIPv6":"2402::1",
      "LoadBalancerDomain":"lb-2.clb.example.com"}]})"),
-                                      "ap-nanjing");
+                                      "ap-nanjing")
+                         .value();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].ref, (model::LoadBalancerRef{model::Provider::tencent, "ap-nanjing", "lb-1"}));
   EXPECT_EQ(found[0].info.name, "rooms");
@@ -119,6 +120,12 @@ TEST(DescribeLoadBalancers, SaysWhereTheyAreReached) {
   EXPECT_EQ(found[0].tags, (std::vector<lb::Tag>{{"team", "rooms"}}));
   EXPECT_EQ(found[1].info.vips, std::vector<std::string>{"2402::1"});
   EXPECT_EQ(found[1].info.dns_name, "lb-2.clb.example.com");
+}
+
+TEST(DescribeLoadBalancers, AnAnswerWithoutTheListDoesNotSayThatThereIsNone) {
+  for (const char* text : {"{}", R"({"TotalCount":1,"LoadBalancerSet":null,"RequestId":"r-1"})"})
+    EXPECT_EQ(decode_balancers(json(text), "").error().code, Code::internal) << text;
+  EXPECT_TRUE(decode_balancers(json(R"({"LoadBalancerSet":[]})"), "")->empty());
 }
 
 TEST(DescribeQuota, HasListenersOfALoadBalancer) {
