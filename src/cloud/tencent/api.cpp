@@ -177,7 +177,7 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
     learn(action, under_way_at, is_on_time ? std::optional(asked_at) : std::nullopt,
           context.tasks.now());
     if (status.state == TaskState::done) return {};
-    return fail(failure_of(status.message, request_id).about(std::string(action)));
+    return fail(task_failure_of(action, status.message, request_id));
   }
 }
 

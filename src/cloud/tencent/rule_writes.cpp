@@ -157,8 +157,10 @@ class RuleCreation {
     const Result<Answer> answer =
         line_.write("CreateRule", create_rules_body(line_.lb(), id, rules));
     if (answer) return take_locations(id, fresh, *answer);
-    if (fresh.size() == 1 || calls_left_ <= 0 || !may_concern_some(answer.error())) {
-      for (const std::size_t i : fresh) results_[i] = fail(answer.error());
+    const bool may_be_some = fresh.size() > 1 && may_concern_some(answer.error());
+    if (!may_be_some || calls_left_ <= 0) {
+      const Error error = may_be_some ? refused_together(answer.error()) : answer.error();
+      for (const std::size_t i : fresh) results_[i] = fail(error);
       return;
     }
     const auto middle = fresh.begin() + static_cast<std::ptrdiff_t>(fresh.size() / 2);

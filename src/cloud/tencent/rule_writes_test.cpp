@@ -56,6 +56,17 @@ TEST_F(TencentRules, ARuleNeedsDomainAndPath) {
   EXPECT_EQ(results[0].error().code, Code::invalid);
 }
 
+TEST_F(TencentRules, WhatWasNotTriedAloneIsTriedAgain) {
+  has_rules({'a'});
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("CreateRule", "InvalidParameterValue", "a domain is wrong");
+  std::vector<lb::NewRule> wanted;
+  for (int i = 0; i < 40; ++i) wanted.push_back({rule(fmt::format("r{}.com", i)), {}});
+  const auto results = listeners().create_rules(context(), place_, wanted);
+  EXPECT_EQ(results.front().error().code, Code::invalid) << "it was alone";
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
+}
+
 TEST_F(TencentRules, CertificatesChangeByDomain) {
   has_rules({'a'}, true);
   cloud_.answer("ModifyDomainAttributes");

@@ -145,12 +145,14 @@ class TargetRound {
       // Which of them the calls before were about is not told apart.
       if (!answers.empty())
         for (const Part& part : parts) changed_[part.entry] = true;
-      if (parts.size() > 1 && calls_left > 0 && may_concern_some(answer.error())) {
+      const bool may_be_some = parts.size() > 1 && may_concern_some(answer.error());
+      if (may_be_some && calls_left > 0) {
         write(step, parts.first(parts.size() / 2), calls_left);
         write(step, parts.subspan(parts.size() / 2), calls_left);
-      } else {
-        for (const Part& part : parts) give_up(part, answer.error());
+        return;
       }
+      const Error error = may_be_some ? refused_together(answer.error()) : answer.error();
+      for (const Part& part : parts) give_up(part, error);
       return;
     }
     for (const Part& part : parts) confirm(step, part, answers);

@@ -187,7 +187,10 @@ TEST_F(TencentTargets, LookingForTheCulpritIsBounded) {
   for (int i = 1; i <= 40; ++i) changes.push_back({listener(i), {target(i)}, {}});
   for (int i = 0; i < 100; ++i)
     cloud_.refuse("BatchRegisterTargets", "InvalidParameterValue", "x before enable SnatPro");
-  for (const auto& result : change(changes)) EXPECT_FALSE(result);
+  const auto results = change(changes);
+  for (const auto& result : results) EXPECT_FALSE(result);
+  EXPECT_EQ(results.front().error().code, Code::forbidden) << "it was alone";
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
   EXPECT_LE(cloud_.calls.size(), 30u);
 }
 
