@@ -171,7 +171,8 @@ std::vector<std::string> decode_texts(const Value& response, std::string_view po
   return out;
 }
 
-std::vector<CloudListener> decode_listeners(const Value& response) {
+Result<std::vector<CloudListener>> decode_listeners(const Value& response) {
+  if (Result<> good = has_list(response, "/Listeners"); !good) return pass(good);
   std::vector<CloudListener> out;
   for_each_at(response, "/Listeners",
               [&](const Value& listener) { out.push_back(decode_listener(listener)); });

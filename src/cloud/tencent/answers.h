@@ -29,7 +29,7 @@ struct RuleTargets {
 };
 
 // Of DescribeListeners.
-std::vector<CloudListener> decode_listeners(const wire::Value& response);
+Result<std::vector<CloudListener>> decode_listeners(const wire::Value& response);
 // Of DescribeTargets: the listeners in it, rule by rule.
 struct ListenerTargets {
   model::ListenerId listener{};

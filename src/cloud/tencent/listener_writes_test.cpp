@@ -276,7 +276,7 @@ TEST_F(TencentListenerWrites, QuestionsByNameReadOnlyTheTargetsOfWhoAnswers) {
                        i ? "," : "", i, 30000 + i, 30000 + i);
   }
   cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
-  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeTargets", R"({"Listeners":[{"ListenerId":"lbl-7","Protocol":"TCP"}]})");
   const std::vector<lb::Question> questions{{.name = "b-30007"}};
   const auto found = listeners().look_up(context(), place_, questions);
   ASSERT_TRUE(found);
@@ -313,8 +313,21 @@ TEST_F(TencentListenerWrites, WhatAnAnswerForAllLacksIsAskedForByName) {
                        30000 + i);
   cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
   for (int i = 0; i < 9; ++i) cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
-  ASSERT_TRUE(listeners().list(context(), place_));
+  const auto listed = listeners().list(context(), place_);
+  ASSERT_TRUE(listed);
   EXPECT_EQ(cloud_.bodies("DescribeTargets").size(), 9u) << "once for all, then twenty each";
+  EXPECT_TRUE(listed->empty()) << "nobody said that they lead nowhere";
+}
+
+TEST_F(TencentListenerWrites, AListThatLacksSomeIsNone) {
+  for (const char* answer :
+       {"{}", R"({"TotalCount":2,"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP"}]})"}) {
+    cloud_.answer("DescribeListeners", answer);
+    const auto listed = listeners().list(context(), place_);
+    ASSERT_FALSE(listed) << answer;
+    EXPECT_EQ(listed.error().code, Code::internal);
+    EXPECT_FALSE(listed.error().request_id.empty());
+  }
 }
 
 }  // namespace
