@@ -78,12 +78,14 @@ Result<> change_rule(const Line& line, const CloudListener& there, const RuleCha
     return write(line, "ModifyListener",
                  modify_plain_rule_body(line.lb(), id, spec.protocol, before, change.attributes));
   }
-  Result<> changed = write(line, "ModifyRule",
-                           modify_rule_body(line.lb(), id, there.locations.at(change.rule.key),
-                                            before, change.attributes));
+  const std::optional<wire::Object> body = modify_rule_body(
+      line.lb(), id, there.locations.at(change.rule.key), before, change.attributes);
+  Result<> changed = write(line, "ModifyRule", body);
   if (!changed || !spec.attributes.by_server_name) return changed;
-  return write(line, "ModifyDomainAttributes",
-               modify_domain_body(line.lb(), change.rule, before, change.attributes));
+  changed = write(line, "ModifyDomainAttributes",
+                  modify_domain_body(line.lb(), change.rule, before, change.attributes));
+  if (!changed && body) return fail(in_doubt(std::move(changed.error())));
+  return changed;
 }
 
 bool has_domain(const CloudListener& listener, std::string_view domain) {

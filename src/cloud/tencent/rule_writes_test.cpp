@@ -80,6 +80,18 @@ TEST_F(TencentRules, CertificatesChangeByDomain) {
   EXPECT_TRUE(cloud_.bodies("ModifyRule").empty()) << "nothing of the rule itself changes";
 }
 
+TEST_F(TencentRules, WhatIsHalfChangedMustBeLookedAt) {
+  has_rules({'a'}, true);
+  cloud_.answer("ModifyRule");
+  cloud_.refuse("ModifyDomainAttributes", "UnauthorizedOperation", "you has no permission");
+  const lb::RuleChange change{
+      rule("a.com"), {.session_seconds = 30, .tls = model::Tls{.certificates = {{"cert-new"}}}}};
+  const auto results = listeners().change_rules(context(), place_, {&change, 1});
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::conflict);
+  EXPECT_FALSE(results[0].error().hint.empty());
+}
+
 TEST_F(TencentRules, TheDefaultDomainGoesToOneThatStays) {
   has_rules({'a', 'b', 'c'});
   cloud_.answer("DeleteRule");

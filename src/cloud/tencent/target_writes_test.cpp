@@ -131,6 +131,27 @@ TEST_F(TencentTargets, WhatOneOfSeveralCallsDidIsInDoubt) {
   }
 }
 
+// Somebody else took a target away: that is no reason to give the wish up.
+TEST_F(TencentTargets, WhatIsNotAsItIsRememberedIsLookedAt) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.refuse("BatchDeregisterTargets", "InvalidParameterValue", "10.0.0.1 is not bound");
+  const auto removed = change({{listener(1), {}, {target(1).target}}});
+  ASSERT_FALSE(removed[0]);
+  EXPECT_EQ(removed[0].error().code, Code::conflict);
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
+                R"({"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  cloud_.refuse("BatchModifyTargetWeight", "InvalidParameterValue", "10.0.0.1 is not bound");
+  const auto weighed = change({{listener(1), {target(1, 0)}, {}}});
+  ASSERT_FALSE(weighed[0]);
+  EXPECT_EQ(weighed[0].error().code, Code::conflict);
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[]}]})");
+  EXPECT_TRUE(change({{listener(1), {}, {target(1).target}}})[0]) << "it is read again";
+}
+
 TEST_F(TencentTargets, WeightsOfTargetsThatAreThereAreChanged) {
   make(1);
   cloud_.answer("BatchRegisterTargets");
