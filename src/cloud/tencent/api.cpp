@@ -26,6 +26,12 @@ Error unanswered(Error error, Effect effect, std::string_view action) {
   return error;
 }
 
+// What was never sent has no effect, whatever ran out.
+Error unsent(Error error, Effect effect) {
+  if (effect == Effect::write && error.code == Code::timeout) error.code = Code::unavailable;
+  return error;
+}
+
 // These are not tasks at the cloud by its own words, but at times they are: it is asked, and knows
 // nothing of them when they were none.
 bool may_be_no_task(std::string_view action) {
@@ -46,9 +52,14 @@ Failure hidden_task(std::string_view action, Error error, const std::string& req
   return fail(std::move(error));
 }
 
+// It is the cloud that said so, not somebody on the way to it.
+bool is_unknown_task(const Error& error) {
+  return error.code != Code::forbidden && !error.request_id.empty();
+}
+
 Result<> unknown_task(std::string_view action, const Error& error, const std::string& request_id) {
-  if (error.code == Code::forbidden) return hidden_task(action, error, request_id);
-  if (may_be_no_task(action)) return {};
+  if (!is_unknown_task(error)) return hidden_task(action, error, request_id);
+  if (may_be_no_task(action) && !request_id.empty()) return {};
   return fail(failure_of(error.message, request_id));
 }
 
@@ -105,7 +116,9 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
       if (!clock_.correct(reply.date, context.tasks.wall_time(), reply.ahead))
         return std::move(reply.result);
     } else if (is_busy(reply.code)) {
-      (void)sleep_for(context.tasks, pause, context.stop);
+      const Instant now = context.tasks.now();
+      (void)sleep_for(context.tasks, std::min(now + pause, context.deadline) - now, context.stop);
+      if (context.expired()) return std::move(reply.result);
       pause *= 2;
     } else if (reply.code.empty() || reply.result.error().code != Code::throttled) {
       return std::move(reply.result);
@@ -115,9 +128,10 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
 
 Api::Reply Api::send(const Context& context, const Exchange& exchange) {
   const Result<crypto::CloudCredentials> signer = signer_of(context, exchange.caller.credential);
-  if (!signer) return {.result = fail(signer.error())};
+  if (!signer) return {.result = fail(unsent(signer.error(), exchange.effect))};
   lb::Budget& pays = budget(exchange.caller, exchange.action);
-  if (Result<> paid = lb::pay(context, pays); !paid) return {.result = pass(paid)};
+  if (Result<> paid = lb::pay(context, pays); !paid)
+    return {.result = fail(unsent(std::move(paid.error()), exchange.effect))};
   const std::chrono::seconds ahead = clock_.ahead();
   Result<net::Response> response = transport_.call(
       context, signed_request(options_, *signer, exchange.caller.region, exchange.action,
@@ -157,6 +171,7 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
   const Instant start = context.tasks.now();
   Duration under_way_at{};
   Duration at = pace(action).first();
+  bool was_unknown = false;
   for (int question = 1;; ++question) {
     const Instant when = std::min(start + at, bounded.deadline);
     (void)sleep_for(context.tasks, std::max(when - context.tasks.now(), Duration{}), context.stop);
@@ -166,8 +181,12 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
     const bool is_on_time =
         free_at(caller, kTaskAction, 1, context.tasks.now()) <= context.tasks.now();
     const Result<Answer> answer = read(bounded, caller, kTaskAction, {{"TaskId", request_id}});
-    if (!answer && is_final(answer.error()))
-      return unknown_task(action, answer.error(), request_id);
+    if (!answer && is_final(answer.error())) {
+      // One that was just accepted may not be known everywhere yet.
+      const bool ask_again = is_unknown_task(answer.error()) && !was_unknown;
+      if (!ask_again) return unknown_task(action, answer.error(), request_id);
+      was_unknown = true;
+    }
     const TaskStatus status = answer ? decode_task(answer->response) : TaskStatus{};
     if (status.state == TaskState::under_way) {
       if (answer) under_way_at = asked_at;

@@ -82,10 +82,11 @@ class ScriptedCloud final : public net::Transport {
     std::optional<Code> lost{};
   };
 
-  // "{...}" with a request id in it.
+  // "{...}" with a request id in it, unless it says one.
   net::Response respond(std::string body) {
     const std::string id = fmt::format(R"("RequestId":"request-{}")", ++count_);
-    body.insert(1, body.size() > 2 ? id + "," : id);
+    if (body.find("\"RequestId\"") == std::string::npos)
+      body.insert(1, body.size() > 2 ? id + "," : id);
     net::Response out{.status = 200, .body = fmt::format(R"({{"Response":{}}})", body)};
     if (!date_.empty()) out.headers.set("Date", date_);
     return out;
