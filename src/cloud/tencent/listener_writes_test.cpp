@@ -223,6 +223,24 @@ TEST_F(TencentListenerWrites, OneThatIsRefusedKeepsNoOthersFromBeingRemoved) {
   EXPECT_TRUE(results[2]);
 }
 
+TEST_F(TencentListenerWrites, LookingForWhoCannotBeRemovedIsBounded) {
+  std::vector<ListenerId> ids;
+  std::string there;
+  for (int i = 0; i < 20; ++i) {
+    ids.emplace_back(fmt::format("lbl-{}", i));
+    there += fmt::format(R"({}{{"ListenerId":"lbl-{}"}})", i ? "," : "", i);
+  }
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameterValue", "one is protected");
+  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", there));
+  const auto results = listeners().remove(context(), place_, ids);
+  ASSERT_FALSE(results.front());
+  EXPECT_EQ(results.front().error().code, Code::invalid) << "it was alone";
+  ASSERT_FALSE(results.back());
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
+  EXPECT_LE(cloud_.calls.size(), 30u);
+}
+
 TEST_F(TencentListenerWrites, RemovalOfWhatIsAllGoneNeedsNoSecondCall) {
   cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter",
                 "some ListenerId lbl-1 not found");

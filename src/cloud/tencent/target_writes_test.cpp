@@ -111,6 +111,21 @@ TEST_F(TencentTargets, WhatIsHalfDoneByALostCallIsATimeout) {
   EXPECT_EQ(lost[0].error().code, Code::timeout);
 }
 
+// More targets than one call takes: the first call bound some of them.
+TEST_F(TencentTargets, AListenerThatFailedInOneOfSeveralCallsIsInDoubt) {
+  make(1);
+  std::vector<model::WeightedTarget> many;
+  for (std::size_t i = 0; i <= kTargetsPerBatch; ++i)
+    many.push_back({{"10.0.0.1", static_cast<model::Port>(9000 + i)}});
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.answer("BatchRegisterTargets",
+                R"({"FailListenerIdSet":["lbl-1"],"Message":"x is not add to global route"})");
+  const auto results = change({{listener(1), many, {}}});
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::conflict);
+  EXPECT_NE(results[0].error().hint.find("VPC"), std::string::npos);
+}
+
 TEST_F(TencentTargets, WhatOneOfSeveralCallsDidIsInDoubt) {
   constexpr int kRules = static_cast<int>(kRulesPerWeights) + 1;
   std::string targets;
