@@ -27,6 +27,13 @@ void for_each_at(const Value& value, std::string_view pointer, Visit visit) {
   if (const wire::Array* list = wire::array_at(value, pointer)) std::ranges::for_each(*list, visit);
 }
 
+Result<> has_list(const Value& response, std::string_view pointer) {
+  if (wire::array_at(response, pointer)) return {};
+  Error error = error_of(Code::internal, "an answer of the cloud has no {}", pointer.substr(1));
+  error.request_id = wire::string_at(response, "/RequestId");
+  return fail(std::move(error));
+}
+
 // One that we do not know takes its port all the same.
 Protocol protocol_at(const Value& value) {
   return model::parse_protocol(wire::string_at(value, "/Protocol")).value_or(Protocol::tcp);
@@ -164,7 +171,8 @@ std::vector<std::string> decode_texts(const Value& response, std::string_view po
   return out;
 }
 
-std::vector<CloudListener> decode_listeners(const Value& response) {
+Result<std::vector<CloudListener>> decode_listeners(const Value& response) {
+  if (Result<> good = has_list(response, "/Listeners"); !good) return pass(good);
   std::vector<CloudListener> out;
   for_each_at(response, "/Listeners",
               [&](const Value& listener) { out.push_back(decode_listener(listener)); });
@@ -209,8 +217,9 @@ std::vector<lb::TargetHealth> decode_health(const Value& response) {
   return out;
 }
 
-std::vector<lb::FoundLoadBalancer> decode_balancers(const Value& response,
-                                                    const std::string& region) {
+Result<std::vector<lb::FoundLoadBalancer>> decode_balancers(const Value& response,
+                                                            const std::string& region) {
+  if (Result<> good = has_list(response, "/LoadBalancerSet"); !good) return pass(good);
   std::vector<lb::FoundLoadBalancer> out;
   for_each_at(response, "/LoadBalancerSet",
               [&](const Value& balancer) { out.push_back(decode_balancer(balancer, region)); });

@@ -1,5 +1,6 @@
-// What the cloud's answers say, in the words of the seams. Pure. What an answer lacks is as if it
-// were not there: fields of the API may be null.
+// What the cloud's answers say, in the words of the seams. Pure. A field that an answer lacks is as
+// if it were not there: fields of the API may be null. An answer that lacks the very list that was
+// asked for is `internal`: it does not say that there is none.
 #pragma once
 
 #include <map>
@@ -28,7 +29,7 @@ struct RuleTargets {
 };
 
 // Of DescribeListeners.
-std::vector<CloudListener> decode_listeners(const wire::Value& response);
+Result<std::vector<CloudListener>> decode_listeners(const wire::Value& response);
 // Of DescribeTargets: the listeners in it, rule by rule.
 struct ListenerTargets {
   model::ListenerId listener{};
@@ -39,8 +40,8 @@ std::vector<ListenerTargets> decode_targets(const wire::Value& response);
 // Of DescribeTargetHealth.
 std::vector<lb::TargetHealth> decode_health(const wire::Value& response);
 // Of DescribeLoadBalancers.
-std::vector<lb::FoundLoadBalancer> decode_balancers(const wire::Value& response,
-                                                    const std::string& region);
+Result<std::vector<lb::FoundLoadBalancer>> decode_balancers(const wire::Value& response,
+                                                            const std::string& region);
 // Of DescribeQuota: listeners of one load balancer. 0: not known.
 std::uint32_t decode_listener_quota(const wire::Value& response);
 

@@ -18,7 +18,8 @@ TEST(DescribeListeners, ShowsALayer4ListenerWithItsRule) {
     "ListenerId":"lbl-1","ListenerName":"b-30000","Protocol":"TCP","Port":30000,"EndPort":30009,
     "Scheduler":"LEAST_CONN","SessionExpireTime":60,"SniSwitch":0,"Certificate":null,"Rules":null,
     "HealthCheck":{"HealthSwitch":1,"TimeOut":3,"IntervalTime":7,"HealthNum":2,"UnHealthNum":4,
-      "CheckPort":null,"CheckType":"TCP","HttpCheckPath":"/","HttpCode":31}}]})"));
+      "CheckPort":null,"CheckType":"TCP","HttpCheckPath":"/","HttpCode":31}}]})"))
+                             .value();
   ASSERT_EQ(listeners.size(), 1u);
   const lb::ObservedListener& seen = listeners[0].seen;
   EXPECT_EQ(seen.id, model::ListenerId("lbl-1"));
@@ -44,7 +45,8 @@ TEST(DescribeListeners, ShowsRulesWithLocationsAndCertificates) {
        "ForwardType":"HTTPS","Certificate":{"SSLMode":"UNIDIRECTIONAL","CertId":"cert-2"}},
       {"LocationId":"loc-1","Domain":"a.example.com","Url":"/","DefaultServer":true,
        "Certificate":{"SSLMode":"MUTUAL","CertId":"cert-1","CertCaId":"ca-1",
-                      "ExtCertIds":["cert-3"]}}]}]})"));
+                      "ExtCertIds":["cert-3"]}}]}]})"))
+                             .value();
   ASSERT_EQ(listeners.size(), 1u);
   const model::ListenerSpec& spec = listeners[0].seen.spec;
   EXPECT_EQ(spec.ports, (model::PortRange{443, 443}));
@@ -61,12 +63,18 @@ TEST(DescribeListeners, ShowsRulesWithLocationsAndCertificates) {
 }
 
 TEST(DescribeListeners, OneOfAnUnknownKindTakesItsPort) {
-  const auto listeners = decode_listeners(
-      json(R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"NEW","Port":30000}]})"));
+  const auto listeners =
+      decode_listeners(
+          json(R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"NEW","Port":30000}]})"))
+          .value();
   ASSERT_EQ(listeners.size(), 1u);
   EXPECT_EQ(listeners[0].seen.spec.ports.first, 30000);
-  EXPECT_TRUE(decode_listeners(json("{}")).empty());
-  EXPECT_TRUE(decode_listeners(json(R"({"Listeners":null})")).empty());
+}
+
+TEST(DescribeListeners, AnAnswerWithoutTheListDoesNotSayThatThereIsNone) {
+  for (const char* text : {"{}", R"({"Listeners":null})"})
+    EXPECT_EQ(decode_listeners(json(text)).error().code, Code::internal) << text;
+  EXPECT_TRUE(decode_listeners(json(R"({"Listeners":[]})"))->empty());
 }
 
 TEST(DescribeTargets, AreOfListenersAndOfRules) {
@@ -110,7 +118,8 @@ TEST(DescribeLoadBalancers, SaysWhereTheyAreReached) {
      "LoadBalancerVips":["1.1.1.1"],"Tags":[{"TagKey":"team","TagValue":"rooms"}]},
     {"LoadBalancerId":"lb-2","LoadBalancerVips":[],"AddressIPv6":"2402::1",
      "LoadBalancerDomain":"lb-2.clb.example.com"}]})"),
-                                      "ap-nanjing");
+                                      "ap-nanjing")
+                         .value();
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].ref, (model::LoadBalancerRef{model::Provider::tencent, "ap-nanjing", "lb-1"}));
   EXPECT_EQ(found[0].info.name, "rooms");
@@ -119,6 +128,12 @@ TEST(DescribeLoadBalancers, SaysWhereTheyAreReached) {
   EXPECT_EQ(found[0].tags, (std::vector<lb::Tag>{{"team", "rooms"}}));
   EXPECT_EQ(found[1].info.vips, std::vector<std::string>{"2402::1"});
   EXPECT_EQ(found[1].info.dns_name, "lb-2.clb.example.com");
+}
+
+TEST(DescribeLoadBalancers, AnAnswerWithoutTheListDoesNotSayThatThereIsNone) {
+  for (const char* text : {"{}", R"({"TotalCount":1,"LoadBalancerSet":null,"RequestId":"r-1"})"})
+    EXPECT_EQ(decode_balancers(json(text), "").error().code, Code::internal) << text;
+  EXPECT_TRUE(decode_balancers(json(R"({"LoadBalancerSet":[]})"), "")->empty());
 }
 
 TEST(DescribeQuota, HasListenersOfALoadBalancer) {

@@ -26,6 +26,12 @@ Error unanswered(Error error, Effect effect, std::string_view action) {
   return error;
 }
 
+// What was never sent has no effect, whatever ran out.
+Error unsent(Error error, Effect effect) {
+  if (effect == Effect::write && error.code == Code::timeout) error.code = Code::unavailable;
+  return error;
+}
+
 // These are not tasks at the cloud by its own words, but at times they are: it is asked, and knows
 // nothing of them when they were none.
 bool may_be_no_task(std::string_view action) {
@@ -38,9 +44,22 @@ bool is_final(const Error& error) {
          error.code == Code::not_found;
 }
 
+// The write was accepted: whoever may not ask what became of it does not undo it.
+Failure hidden_task(std::string_view action, Error error, const std::string& request_id) {
+  error.code = Code::timeout;
+  error.message = fmt::format("what became of {} is not told: {}", action, error.message);
+  error.request_id = request_id;
+  return fail(std::move(error));
+}
+
+// It is the cloud that said so, not somebody on the way to it.
+bool is_unknown_task(const Error& error) {
+  return error.code != Code::forbidden && !error.request_id.empty();
+}
+
 Result<> unknown_task(std::string_view action, const Error& error, const std::string& request_id) {
-  if (error.code == Code::forbidden) return fail(error);
-  if (may_be_no_task(action)) return {};
+  if (!is_unknown_task(error)) return hidden_task(action, error, request_id);
+  if (may_be_no_task(action) && !request_id.empty()) return {};
   return fail(failure_of(error.message, request_id));
 }
 
@@ -65,6 +84,7 @@ struct Api::Reply {
   Result<Answer> result;
   std::string code{};  // the cloud's
   std::string date{};
+  std::chrono::seconds ahead{};  // of the clock that it was signed by
 };
 
 Api::Api(net::Transport& transport, CredentialSource& credentials, Options options)
@@ -93,9 +113,12 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
     Reply reply = send(context, exchange);
     if (reply.result || tries == kMostTries || context.expired()) return std::move(reply.result);
     if (is_clock_error(reply.code)) {
-      if (!clock_.correct(reply.date, context.tasks.wall_time())) return std::move(reply.result);
+      if (!clock_.correct(reply.date, context.tasks.wall_time(), reply.ahead))
+        return std::move(reply.result);
     } else if (is_busy(reply.code)) {
-      (void)sleep_for(context.tasks, pause, context.stop);
+      const Instant now = context.tasks.now();
+      (void)sleep_for(context.tasks, std::min(now + pause, context.deadline) - now, context.stop);
+      if (context.expired()) return std::move(reply.result);
       pause *= 2;
     } else if (reply.code.empty() || reply.result.error().code != Code::throttled) {
       return std::move(reply.result);
@@ -105,16 +128,19 @@ Result<Answer> Api::call(const Context& context, const Exchange& exchange) {
 
 Api::Reply Api::send(const Context& context, const Exchange& exchange) {
   const Result<crypto::CloudCredentials> signer = signer_of(context, exchange.caller.credential);
-  if (!signer) return {.result = fail(signer.error())};
+  if (!signer) return {.result = fail(unsent(signer.error(), exchange.effect))};
   lb::Budget& pays = budget(exchange.caller, exchange.action);
-  if (Result<> paid = lb::pay(context, pays); !paid) return {.result = pass(paid)};
+  if (Result<> paid = lb::pay(context, pays); !paid)
+    return {.result = fail(unsent(std::move(paid.error()), exchange.effect))};
+  const std::chrono::seconds ahead = clock_.ahead();
   Result<net::Response> response = transport_.call(
       context, signed_request(options_, *signer, exchange.caller.region, exchange.action,
-                              wire::to_json(exchange.body), clock_.at(context.tasks.wall_time())));
+                              wire::to_json(exchange.body), context.tasks.wall_time() + ahead));
   if (!response)
     return {.result =
                 fail(unanswered(std::move(response.error()), exchange.effect, exchange.action))};
-  Reply reply{.result = Answer{}, .date = std::string(response->headers.get("Date"))};
+  Reply reply{
+      .result = Answer{}, .date = std::string(response->headers.get("Date")), .ahead = ahead};
   auto opened = open_envelope(*response);
   if (opened) {
     reply.result = Answer{std::move(opened->response), std::move(opened->request_id)};
@@ -145,6 +171,7 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
   const Instant start = context.tasks.now();
   Duration under_way_at{};
   Duration at = pace(action).first();
+  bool was_unknown = false;
   for (int question = 1;; ++question) {
     const Instant when = std::min(start + at, bounded.deadline);
     (void)sleep_for(context.tasks, std::max(when - context.tasks.now(), Duration{}), context.stop);
@@ -154,8 +181,12 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
     const bool is_on_time =
         free_at(caller, kTaskAction, 1, context.tasks.now()) <= context.tasks.now();
     const Result<Answer> answer = read(bounded, caller, kTaskAction, {{"TaskId", request_id}});
-    if (!answer && is_final(answer.error()))
-      return unknown_task(action, answer.error(), request_id);
+    if (!answer && is_final(answer.error())) {
+      // One that was just accepted may not be known everywhere yet.
+      const bool ask_again = is_unknown_task(answer.error()) && !was_unknown;
+      if (!ask_again) return unknown_task(action, answer.error(), request_id);
+      was_unknown = true;
+    }
     const TaskStatus status = answer ? decode_task(answer->response) : TaskStatus{};
     if (status.state == TaskState::under_way) {
       if (answer) under_way_at = asked_at;
@@ -165,7 +196,7 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
     learn(action, under_way_at, is_on_time ? std::optional(asked_at) : std::nullopt,
           context.tasks.now());
     if (status.state == TaskState::done) return {};
-    return fail(failure_of(status.message, request_id).about(std::string(action)));
+    return fail(task_failure_of(action, status.message, request_id));
   }
 }
 

@@ -68,6 +68,21 @@ TEST_F(TencentApi, NobodyKnowsTheEffectOfATaskThatLastsTooLong) {
   EXPECT_LE(cloud_.calls.size(), 25u) << "it is asked about more and more seldom";
 }
 
+// What was accepted may land, whoever may ask about it.
+TEST_F(TencentApi, NobodyKnowsTheEffectOfATaskThatMayNotBeAskedFor) {
+  for (const char* code : {"UnauthorizedOperation", "AuthFailure.SecretIdNotFound"}) {
+    cloud_.calls.clear();
+    cloud_.answer("CreateListener");
+    cloud_.refuse("DescribeTaskStatus", code, "no");
+    const auto answer = write(context());
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Code::timeout) << code;
+    EXPECT_FALSE(answer.error().hint.empty());
+    EXPECT_FALSE(answer.error().request_id.empty());
+    EXPECT_EQ(cloud_.calls.size(), 2u);
+  }
+}
+
 TEST_F(TencentApi, APollThatFailsIsMadeAgain) {
   cloud_.answer("CreateListener");
   cloud_.lose("DescribeTaskStatus", Code::unavailable);
@@ -77,8 +92,46 @@ TEST_F(TencentApi, APollThatFailsIsMadeAgain) {
 
 TEST_F(TencentApi, BatchesThatAreNoTasksAreDoneWhenTheyAreAnswered) {
   cloud_.answer("BatchRegisterTargets");
-  cloud_.refuse("DescribeTaskStatus", "InvalidParameter", "no such task");
+  for (int i = 0; i < 2; ++i)
+    cloud_.refuse("DescribeTaskStatus", "InvalidParameter", "no such task");
   EXPECT_TRUE(api_.write(context(), caller_, "BatchRegisterTargets", {}));
+  ASSERT_EQ(cloud_.calls.size(), 3u) << "it is asked twice";
+  EXPECT_GT(cloud_.calls[2].at, cloud_.calls[1].at);
+}
+
+TEST_F(TencentApi, ATaskThatIsNotKnownYetIsAskedForAgain) {
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.refuse("DescribeTaskStatus", "InvalidParameter", "no such task");
+  cloud_.answer("DescribeTaskStatus", R"({"Status":1,"Message":"LB not exist"})");
+  const auto answer = api_.write(context(), caller_, "BatchRegisterTargets", {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::not_found);
+}
+
+TEST_F(TencentApi, ABatchWithoutARequestIdIsNotDone) {
+  cloud_.answer("BatchRegisterTargets", R"({"RequestId":""})");
+  for (int i = 0; i < 2; ++i)
+    cloud_.refuse("DescribeTaskStatus", "InvalidParameter", "no such task");
+  const auto answer = api_.write(context(), caller_, "BatchRegisterTargets", {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::conflict);
+}
+
+// The credentials went while a task was under way: the cloud said nothing of it.
+TEST_F(TencentApi, WhoCannotAskForATaskDoesNotKnowItsEffect) {
+  int asked = 0;
+  GivenCredentials credentials(
+      testing::example_credentials(),
+      [&](const Context&, const model::CredentialId&) -> Result<crypto::CloudCredentials> {
+        if (++asked > 1) return fail(Code::not_found, "the Secret is gone");
+        return testing::example_credentials();
+      });
+  Api api(cloud_, credentials, {});
+  cloud_.answer("BatchRegisterTargets");
+  const auto answer = api.write(context(), {model::CredentialId("games"), "ap-nanjing"},
+                                "BatchRegisterTargets", {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::timeout);
 }
 
 TEST_F(TencentApi, NobodyKnowsTheEffectOfAWriteWithoutAnAnswer) {
@@ -140,6 +193,20 @@ TEST_F(TencentApi, SignsByTheCloudsClockWhenOursIsWrong) {
   EXPECT_EQ(cloud_.calls[1].request.headers.get("X-TC-Timestamp"), "1767225600");
 }
 
+TEST_F(TencentApi, WhatWasSignedBeforeAnotherCorrectedTheClockIsSignedAgain) {
+  process_.skew_clock(-20min);
+  cloud_.set_date("Thu, 01 Jan 2026 00:00:00 GMT");
+  for (int i = 0; i < 2; ++i)
+    cloud_.refuse("DescribeQuota", "AuthFailure.SignatureExpire", "expired");
+  for (int i = 0; i < 2; ++i) cloud_.answer("DescribeQuota");
+  bool other = false;
+  cloud_.meanwhile([&] { other = read(context()).has_value(); });
+  const auto answer = read(context());
+  EXPECT_TRUE(other);
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  EXPECT_EQ(cloud_.calls.size(), 4u);
+}
+
 TEST_F(TencentApi, AClockThatCannotBeCorrectedIsToldToTheUser) {
   cloud_.refuse("DescribeQuota", "AuthFailure.SignatureExpire", "expired");
   const auto answer = read(context());
@@ -172,7 +239,30 @@ TEST_F(TencentApi, EachNamespaceSignsWithItsOwnCredentials) {
 
 TEST_F(TencentApi, SendsNothingWhenTheTimeIsOver) {
   EXPECT_FALSE(read(context().within(0s)));
+  EXPECT_EQ(write(context().within(0s)).error().code, Code::unavailable) << "nothing happened";
   EXPECT_TRUE(cloud_.calls.empty());
+}
+
+TEST_F(TencentApi, AWriteWhoseCredentialsComeTooLateWasNotSent) {
+  GivenCredentials credentials(
+      testing::example_credentials(),
+      [](const Context&, const model::CredentialId&) -> Result<crypto::CloudCredentials> {
+        return fail(Code::timeout, "the Secret could not be read");
+      });
+  Api api(cloud_, credentials, {});
+  const Caller caller{model::CredentialId("games"), "ap-nanjing"};
+  EXPECT_EQ(api.write(context(), caller, "CreateListener", {}).error().code, Code::unavailable);
+  EXPECT_EQ(api.read(context(), caller, "DescribeQuota", {}).error().code, Code::timeout);
+  EXPECT_TRUE(cloud_.calls.empty());
+}
+
+TEST_F(TencentApi, WaitsForAnotherWriteNoLongerThanItMay) {
+  for (int i = 0; i < 20; ++i)
+    cloud_.refuse("CreateListener", "FailedOperation.ResourceInOperating", "Your task is working");
+  const auto answer = write(context().within(250ms));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Code::unavailable);
+  EXPECT_EQ(since_start(), 250ms);
 }
 
 }  // namespace

@@ -67,18 +67,30 @@ Result<ClbDirectory::Found> ClbDirectory::describe_region(const Context& context
   for (std::size_t begin = 0; begin < ids.size(); begin += kBalancersPerDescribe) {
     const auto chunk =
         std::span(ids).subspan(begin, std::min(kBalancersPerDescribe, ids.size() - begin));
-    const Result<Answer> answer =
-        api_.read(context, caller, "DescribeLoadBalancers", describe_balancers_body(chunk));
-    // Some APIs answer what is not there by leaving it out, and this one at times by an error.
-    if (!answer && is_balancer_gone(answer.error()) && chunk.size() == 1) continue;
-    if (!answer) return fail(answer.error());
-    for (lb::FoundLoadBalancer& one : decode_balancers(answer->response, caller.region))
-      out.emplace(one.ref.id, std::move(one.info));
+    if (Result<> done = describe_chunk(context, caller, chunk, out); !done) return pass(done);
   }
   if (out.empty()) return out;
   const std::uint32_t quota = listener_quota(context, caller);
   for (auto& [id, info] : out) info.listener_quota = quota;
   return out;
+}
+
+Result<> ClbDirectory::describe_chunk(const Context& context, const Caller& caller,
+                                      std::span<const std::string> ids, Found& out) {
+  const Result<Answer> answer =
+      api_.read(context, caller, "DescribeLoadBalancers", describe_balancers_body(ids));
+  // Some APIs answer what is not there by leaving it out, and this one at times by an error.
+  if (!answer && is_balancer_gone(answer.error())) {
+    if (ids.size() == 1) return {};
+    for (const auto half : {ids.first(ids.size() / 2), ids.subspan(ids.size() / 2)})
+      if (Result<> done = describe_chunk(context, caller, half, out); !done) return done;
+    return {};
+  }
+  if (!answer) return fail(answer.error());
+  auto found = decode_balancers(answer->response, caller.region);
+  if (!found) return pass(found);
+  for (lb::FoundLoadBalancer& one : *found) out.emplace(one.ref.id, std::move(one.info));
+  return {};
 }
 
 std::uint32_t ClbDirectory::listener_quota(const Context& context, const Caller& caller) {
@@ -110,13 +122,14 @@ Result<std::vector<lb::FoundLoadBalancer>> ClbDirectory::search(
         api_.read(context, caller, "DescribeLoadBalancers",
                   search_body(query.name, tags, page * kBalancersPerPage));
     if (!answer) return fail(answer.error());
-    std::vector<lb::FoundLoadBalancer> found = decode_balancers(answer->response, caller.region);
-    const std::size_t count = found.size();
+    auto found = decode_balancers(answer->response, caller.region);
+    if (!found) return pass(found);
+    const std::size_t count = found->size();
     // One that was deleted meanwhile moves the others to another page.
-    std::erase_if(found, [&](const lb::FoundLoadBalancer& one) {
+    std::erase_if(*found, [&](const lb::FoundLoadBalancer& one) {
       return !fits(one, query) || !seen.insert(one.ref.id).second;
     });
-    std::ranges::move(found, std::back_inserter(out));
+    std::ranges::move(*found, std::back_inserter(out));
     if (count < kBalancersPerPage) return out;
   }
   return out;

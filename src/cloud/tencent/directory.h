@@ -30,6 +30,9 @@ class ClbDirectory final : public lb::Directory {
   // By id. What is not there is left out.
   Result<Found> describe_region(const Context& context, const Caller& caller,
                                 const std::vector<std::string>& ids);
+  // In halves, where one that is not there hides the others.
+  Result<> describe_chunk(const Context& context, const Caller& caller,
+                          std::span<const std::string> ids, Found& out);
   // Of one load balancer, as the account has it; 0 where it may not be asked for.
   std::uint32_t listener_quota(const Context& context, const Caller& caller);
 

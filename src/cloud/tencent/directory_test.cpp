@@ -45,6 +45,34 @@ TEST_F(TencentDirectory, DescribesTwentyACallAndKnowsTheQuota) {
   EXPECT_EQ(cloud_.calls.size(), 3u);
 }
 
+TEST_F(TencentDirectory, OneThatIsNotThereHidesNoOthers) {
+  const auto refuse = [&] {
+    cloud_.refuse("DescribeLoadBalancers", "InvalidParameter.LBIdNotFound", "lb-2");
+  };
+  refuse();                                              // 0 1 2
+  cloud_.answer("DescribeLoadBalancers", set_of(0, 1));  // 0
+  refuse();                                              // 1 2
+  cloud_.answer("DescribeLoadBalancers", set_of(1, 2));  // 1
+  refuse();                                              // 2
+  cloud_.answer("DescribeQuota");
+  const std::vector lbs{lb(0), lb(1), lb(2)};
+  const auto infos = directory().describe(context(), {}, lbs);
+  EXPECT_TRUE(infos[0]);
+  EXPECT_TRUE(infos[1]);
+  ASSERT_FALSE(infos[2]);
+  EXPECT_EQ(infos[2].error().code, Code::not_found);
+}
+
+TEST_F(TencentDirectory, AnAnswerWithoutTheListDoesNotSayThatTheyAreGone) {
+  cloud_.answer("DescribeLoadBalancers", R"({"LoadBalancerSet":null})");
+  const model::LoadBalancerRef one = lb(1);
+  const auto infos = directory().describe(context(), {}, {&one, 1});
+  ASSERT_FALSE(infos[0]);
+  EXPECT_EQ(infos[0].error().code, Code::internal);
+  cloud_.answer("DescribeLoadBalancers", "{}");
+  EXPECT_FALSE(directory().search(context(), {}, {.name = "rooms"}));
+}
+
 TEST_F(TencentDirectory, AsksForTheQuotaNowAndThen) {
   const auto describe = [&] {
     cloud_.answer("DescribeLoadBalancers", set_of(1, 2));

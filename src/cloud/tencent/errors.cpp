@@ -98,6 +98,8 @@ constexpr std::array kRows{
     Row{"NoSuchVersion", "", Code::unsupported},
 };
 
+constexpr std::string_view kTaskOf = "the task of ";
+
 // What the cloud gives no time for.
 constexpr std::chrono::seconds kPauseWhenThrottled{1};
 
@@ -141,6 +143,25 @@ Error failure_of(std::string_view message, std::string_view request_id) {
       row ? row->meaning : Code::conflict,
       message.empty() ? "the cloud could not do it and says no reason" : std::string(message), row,
       request_id);
+}
+
+Error task_failure_of(std::string_view action, std::string_view message,
+                      std::string_view request_id) {
+  return failure_of(message, request_id).about(fmt::format("{}{}", kTaskOf, action));
+}
+
+bool is_of_task(const Error& error) { return error.object.starts_with(kTaskOf); }
+
+Error refused_together(Error error) {
+  error.code = is_of_task(error) ? Code::conflict : Code::unavailable;
+  error.message =
+      fmt::format("refused together with others, and not tried alone yet: {}", error.message);
+  return error;
+}
+
+Error in_doubt(Error error) {
+  if (error.code != Code::timeout && error.code != Code::stopped) error.code = Code::conflict;
+  return error;
 }
 
 bool may_concern_some(const Error& error) {

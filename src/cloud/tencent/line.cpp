@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "cloud/tencent/requests.h"
 
@@ -67,7 +68,14 @@ Result<Answer> Line::write(std::string_view action, const wire::Object& body) co
 Result<std::vector<CloudListener>> describe_all(const Line& line) {
   const Result<Answer> answer = line.read("DescribeListeners", of_listeners_body(line.lb(), {}));
   if (!answer) return fail(answer.error());
-  return decode_listeners(answer->response);
+  auto out = decode_listeners(answer->response);
+  const std::int64_t total = wire::int_at(answer->response, "/TotalCount").value_or(0);
+  if (out && std::cmp_less(out->size(), total)) {
+    Error error = error_of(Code::internal, "the cloud told {} of {} listeners", out->size(), total);
+    error.request_id = answer->request_id;
+    return fail(std::move(error));
+  }
+  return out;
 }
 
 Result<std::vector<CloudListener>> describe_some(const Line& line,
@@ -77,7 +85,9 @@ Result<std::vector<CloudListener>> describe_some(const Line& line,
     const Result<Answer> answer =
         line.read("DescribeListeners", of_listeners_body(line.lb(), chunk));
     if (!answer) return fail(answer.error());
-    std::ranges::move(decode_listeners(answer->response), std::back_inserter(out));
+    auto some = decode_listeners(answer->response);
+    if (!some) return pass(some);
+    std::ranges::move(*some, std::back_inserter(out));
     return {};
   });
   if (!read) return pass(read);
@@ -110,7 +120,8 @@ Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
   std::vector<lb::ObservedListener> out;
   for (CloudListener& one : listeners) {
     const auto it = by_id.find(one.seen.id);
-    if (it != by_id.end()) add_targets(one.seen, *it->second);
+    if (it == by_id.end()) continue;
+    add_targets(one.seen, *it->second);
     out.push_back(std::move(one.seen));
   }
   return out;

@@ -31,7 +31,8 @@ Result<std::vector<CloudListener>> describe_some(const Line& line,
 // Reads the targets of these listeners into the book, and returns them.
 Result<std::vector<ListenerTargets>> read_targets(const Line& line,
                                                   std::span<const model::ListenerId> ids);
-// The same listeners as the seams show them, with targets.
+// The same listeners as the seams show them, with targets. One whose targets the cloud does not
+// tell is left out: it must not look as if it led nowhere.
 Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
                                                        std::vector<CloudListener> listeners);
 

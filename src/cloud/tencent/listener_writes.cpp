@@ -1,6 +1,7 @@
 #include "cloud/tencent/listener_writes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "cloud/tencent/requests.h"
@@ -68,8 +69,8 @@ class Creation {
     if (answer) return take_ids(group, *answer);
     const Error& error = answer.error();
     if (group.size() == 1 && error.code == Code::exhausted) full_ = error;
-    if (group.size() == 1 || calls_left_ <= 0 || !may_concern_some(error))
-      return give_up(group, error);
+    if (group.size() == 1 || !may_concern_some(error)) return give_up(group, error);
+    if (calls_left_ <= 0) return give_up(group, refused_together(error));
     const Indices left = error.code == Code::already_exists ? without_taken(group, error) : group;
     if (left.size() < group.size()) return make(left);
     const auto middle = left.begin() + static_cast<std::ptrdiff_t>(left.size() / 2);
@@ -120,38 +121,82 @@ class Creation {
   std::optional<Error> full_{};  // there is no room for one more
 };
 
-// Those of the ids that are there.
-Result<std::vector<ListenerId>> still_there(const Line& line, std::span<const ListenerId> ids) {
-  const auto there = describe_some(line, ids);
-  if (!there) return fail(there.error());
-  std::vector<ListenerId> out;
-  for (const CloudListener& one : *there) out.push_back(one.seen.id);
-  return out;
-}
+class Removal {
+ public:
+  Removal(const Line& line, std::span<const ListenerId> ids)
+      : line_(line), ids_(ids), results_(ids.size()) {}
 
-// Listeners that could not be removed, and why; the others are gone.
-struct Stayed {
-  std::vector<ListenerId> ids{};
-  Error error{};
+  std::vector<Result<>> run() {
+    Indices all;
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      if (ids_[i].empty()) {
+        results_[i] = fail(Code::invalid, "a listener without an id cannot be removed");
+      } else {
+        all.push_back(i);
+      }
+    }
+    for (std::size_t begin = 0; begin < all.size(); begin += kListenersPerRemoval) {
+      calls_left_ = kMostCalls;
+      remove(part_of(all, begin, std::min(begin + kListenersPerRemoval, all.size())), true);
+    }
+    for (const std::size_t i : all) line_.book.forget(line_.place.lb, ids_[i]);
+    return std::move(results_);
+  }
+
+ private:
+  static Indices part_of(const Indices& all, std::size_t begin, std::size_t end) {
+    return {all.begin() + static_cast<std::ptrdiff_t>(begin),
+            all.begin() + static_cast<std::ptrdiff_t>(end)};
+  }
+
+  // All in one call. If some may be at fault: without those that are gone, then in halves.
+  void remove(const Indices& group, bool may_look) {
+    if (group.empty()) return;
+    --calls_left_;
+    const Result<wire::Object> body = delete_listeners_body(line_.lb(), named(group));
+    if (!body) return give_up(group, body.error());
+    const Result<Answer> answer = line_.write("DeleteLoadBalancerListeners", *body);
+    if (answer) return;
+    const Error& error = answer.error();
+    if (!may_concern_some(error)) return give_up(group, error);
+    if (may_look) {
+      const Result<Indices> left = still_there(group);
+      if (!left) return give_up(group, is_of_task(error) ? in_doubt(left.error()) : left.error());
+      if (left->size() < group.size()) return remove(*left, false);
+    }
+    if (group.size() == 1) return give_up(group, error);
+    if (calls_left_ <= 0) return give_up(group, refused_together(error));
+    remove(part_of(group, 0, group.size() / 2), false);
+    remove(part_of(group, group.size() / 2, group.size()), false);
+  }
+
+  std::vector<ListenerId> named(const Indices& group) const {
+    std::vector<ListenerId> out;
+    for (const std::size_t i : group) out.push_back(ids_[i]);
+    return out;
+  }
+
+  // An answer may have more than was asked for: that is nobody's to remove.
+  Result<Indices> still_there(const Indices& group) const {
+    const auto there = describe_some(line_, named(group));
+    if (!there) return fail(there.error());
+    Indices out;
+    std::ranges::copy_if(group, std::back_inserter(out), [&](std::size_t i) {
+      return std::ranges::any_of(*there,
+                                 [&](const CloudListener& one) { return one.seen.id == ids_[i]; });
+    });
+    return out;
+  }
+
+  void give_up(const Indices& group, const Error& error) {
+    for (const std::size_t i : group) results_[i] = fail(error);
+  }
+
+  const Line& line_;
+  const std::span<const ListenerId> ids_;
+  std::vector<Result<>> results_;
+  int calls_left_ = 0;
 };
-
-Stayed remove_chunk(const Line& line, std::span<const ListenerId> ids) {
-  std::vector<ListenerId> left(ids.begin(), ids.end());
-  const auto remove_left = [&] {
-    return line.write("DeleteLoadBalancerListeners", delete_listeners_body(line.lb(), left));
-  };
-  Result<Answer> removed = remove_left();
-  if (removed) return {};
-  // One that is gone keeps all others.
-  if (!may_concern_some(removed.error())) return {std::move(left), removed.error()};
-  const Result<std::vector<ListenerId>> there = still_there(line, ids);
-  if (!there) return {std::move(left), there.error()};
-  if (there->empty()) return {};
-  left = *there;
-  removed = remove_left();
-  if (removed) return {};
-  return {std::move(left), removed.error()};
-}
 
 Result<> change_one(const Line& line, const CloudListener& there,
                     const lb::ListenerChange& change) {
@@ -175,17 +220,7 @@ std::vector<Result<ListenerId>> create_listeners(const Line& line,
 }
 
 std::vector<Result<>> remove_listeners(const Line& line, std::span<const ListenerId> ids) {
-  std::vector<Result<>> out(ids.size());
-  for (std::size_t begin = 0; begin < ids.size(); begin += kListenersPerRemoval) {
-    const auto chunk = ids.subspan(begin, std::min(kListenersPerRemoval, ids.size() - begin));
-    const Stayed stayed = remove_chunk(line, chunk);
-    for (std::size_t i = 0; i < chunk.size(); ++i) {
-      if (std::ranges::find(stayed.ids, chunk[i]) != stayed.ids.end())
-        out[begin + i] = fail(stayed.error);
-      line.book.forget(line.place.lb, chunk[i]);
-    }
-  }
-  return out;
+  return Removal(line, ids).run();
 }
 
 std::vector<Result<>> change_listeners(const Line& line,

@@ -83,6 +83,33 @@ TEST_F(TencentListenerWrites, OneThatIsRefusedKeepsNoOthersFromBeingMade) {
   EXPECT_TRUE(results[2]);
 }
 
+// Whoever was only refused together with others must not be given up.
+TEST_F(TencentListenerWrites, WhatWasNotTriedAloneIsTriedAgain) {
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("CreateListener", "InvalidParameterValue", "a name is wrong");
+  std::vector<ListenerSpec> specs;
+  for (model::Port i = 0; i < 40; ++i) specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+  const auto results = listeners().create(context(), place_, specs);
+  EXPECT_EQ(results.front().error().code, Code::invalid) << "it was alone";
+  EXPECT_EQ(results.back().error().code, Code::unavailable);
+  EXPECT_NE(results.back().error().message.find("a name is wrong"), std::string::npos);
+  EXPECT_FALSE(results.back().error().request_id.empty());
+  EXPECT_LE(cloud_.calls.size(), 30u);
+}
+
+TEST_F(TencentListenerWrites, WhatATaskMayHaveMadeIsLookedAt) {
+  for (int i = 0; i < 100; ++i) {
+    cloud_.answer("CreateListener");
+    cloud_.answer("DescribeTaskStatus",
+                  R"({"Status":1,"Message":"not allow to create port range listener"})");
+  }
+  std::vector<ListenerSpec> specs;
+  for (model::Port i = 0; i < 40; ++i) specs.push_back(tcp(static_cast<model::Port>(30000 + i)));
+  const auto results = listeners().create(context(), place_, specs);
+  EXPECT_EQ(results.front().error().code, Code::forbidden);
+  EXPECT_EQ(results.back().error().code, Code::conflict);
+}
+
 TEST_F(TencentListenerWrites, AQuotaIsFilledToTheLast) {
   const auto refuse = [&] { cloud_.refuse("CreateListener", "LimitExceeded", "50 listeners"); };
   refuse();                                 // all eight
@@ -151,6 +178,69 @@ TEST_F(TencentListenerWrites, OneThatIsGoneKeepsNoOthersFromBeingRemoved) {
   EXPECT_EQ(decode_texts(bodies[1], "/ListenerIds"), std::vector<std::string>{"lbl-2"});
 }
 
+// An answer that has more than was asked for must not become a removal of it.
+TEST_F(TencentListenerWrites, RemovalTouchesNothingThatItWasNotAskedFor) {
+  cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter",
+                "some ListenerId lbl-1 not found");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-2","Protocol":"TCP","Port":30002},)"
+                R"({"ListenerId":"lbl-9","Protocol":"TCP","Port":30009},)"
+                R"({"Protocol":"TCP","Port":30010}]})");
+  cloud_.answer("DeleteLoadBalancerListeners");
+  const std::vector ids{ListenerId("lbl-1"), ListenerId("lbl-2")};
+  for (const auto& result : listeners().remove(context(), place_, ids)) EXPECT_TRUE(result);
+  EXPECT_EQ(decode_texts(cloud_.bodies("DeleteLoadBalancerListeners").at(1), "/ListenerIds"),
+            std::vector<std::string>{"lbl-2"});
+}
+
+TEST_F(TencentListenerWrites, AListenerWithoutAnIdIsNotRemoved) {
+  cloud_.answer("DeleteLoadBalancerListeners");
+  const std::vector ids{ListenerId(), ListenerId("lbl-1")};
+  const auto results = listeners().remove(context(), place_, ids);
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::invalid);
+  EXPECT_TRUE(results[1]);
+  EXPECT_EQ(decode_texts(cloud_.bodies("DeleteLoadBalancerListeners").at(0), "/ListenerIds"),
+            std::vector<std::string>{"lbl-1"});
+}
+
+TEST_F(TencentListenerWrites, OneThatIsRefusedKeepsNoOthersFromBeingRemoved) {
+  const auto refuse = [&] {
+    cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameterValue", "lbl-2 is protected");
+  };
+  refuse();  // 1 2 3
+  cloud_.answer("DescribeListeners", R"({"Listeners":[{"ListenerId":"lbl-1"},)"
+                                     R"({"ListenerId":"lbl-2"},{"ListenerId":"lbl-3"}]})");
+  cloud_.answer("DeleteLoadBalancerListeners");  // 1
+  refuse();                                      // 2 3
+  refuse();                                      // 2
+  cloud_.answer("DeleteLoadBalancerListeners");  // 3
+  const std::vector ids{ListenerId("lbl-1"), ListenerId("lbl-2"), ListenerId("lbl-3")};
+  const auto results = listeners().remove(context(), place_, ids);
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::invalid);
+  EXPECT_TRUE(results[2]);
+}
+
+TEST_F(TencentListenerWrites, LookingForWhoCannotBeRemovedIsBounded) {
+  std::vector<ListenerId> ids;
+  std::string there;
+  for (int i = 0; i < 20; ++i) {
+    ids.emplace_back(fmt::format("lbl-{}", i));
+    there += fmt::format(R"({}{{"ListenerId":"lbl-{}"}})", i ? "," : "", i);
+  }
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameterValue", "one is protected");
+  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", there));
+  const auto results = listeners().remove(context(), place_, ids);
+  ASSERT_FALSE(results.front());
+  EXPECT_EQ(results.front().error().code, Code::invalid) << "it was alone";
+  ASSERT_FALSE(results.back());
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
+  EXPECT_LE(cloud_.calls.size(), 30u);
+}
+
 TEST_F(TencentListenerWrites, RemovalOfWhatIsAllGoneNeedsNoSecondCall) {
   cloud_.refuse("DeleteLoadBalancerListeners", "InvalidParameter",
                 "some ListenerId lbl-1 not found");
@@ -204,7 +294,7 @@ TEST_F(TencentListenerWrites, QuestionsByNameReadOnlyTheTargetsOfWhoAnswers) {
                        i ? "," : "", i, 30000 + i, 30000 + i);
   }
   cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
-  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeTargets", R"({"Listeners":[{"ListenerId":"lbl-7","Protocol":"TCP"}]})");
   const std::vector<lb::Question> questions{{.name = "b-30007"}};
   const auto found = listeners().look_up(context(), place_, questions);
   ASSERT_TRUE(found);
@@ -241,8 +331,21 @@ TEST_F(TencentListenerWrites, WhatAnAnswerForAllLacksIsAskedForByName) {
                        30000 + i);
   cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
   for (int i = 0; i < 9; ++i) cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
-  ASSERT_TRUE(listeners().list(context(), place_));
+  const auto listed = listeners().list(context(), place_);
+  ASSERT_TRUE(listed);
   EXPECT_EQ(cloud_.bodies("DescribeTargets").size(), 9u) << "once for all, then twenty each";
+  EXPECT_TRUE(listed->empty()) << "nobody said that they lead nowhere";
+}
+
+TEST_F(TencentListenerWrites, AListThatLacksSomeIsNone) {
+  for (const char* answer :
+       {"{}", R"({"TotalCount":2,"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP"}]})"}) {
+    cloud_.answer("DescribeListeners", answer);
+    const auto listed = listeners().list(context(), place_);
+    ASSERT_FALSE(listed) << answer;
+    EXPECT_EQ(listed.error().code, Code::internal);
+    EXPECT_FALSE(listed.error().request_id.empty());
+  }
 }
 
 }  // namespace

@@ -339,7 +339,9 @@ Object delete_rules_body(std::string_view lb, const ListenerId& id,
   return out;
 }
 
-Object delete_listeners_body(std::string_view lb, std::span<const ListenerId> ids) {
+Result<Object> delete_listeners_body(std::string_view lb, std::span<const ListenerId> ids) {
+  if (ids.empty() || std::ranges::any_of(ids, &ListenerId::empty))
+    return fail(Code::invalid, "a removal of listeners must name each of them");
   Object out = of_balancer(lb);
   out.emplace("ListenerIds", texts(ids));
   return out;

@@ -59,8 +59,9 @@ wire::Object create_rules_body(std::string_view lb, const model::ListenerId& id,
 wire::Object delete_rules_body(std::string_view lb, const model::ListenerId& id,
                                std::span<const std::string> locations,
                                std::string_view new_default_domain);
-// Never of none: that would be of all.
-wire::Object delete_listeners_body(std::string_view lb, std::span<const model::ListenerId> ids);
+// None would be all of them: `invalid`, and so is an id without text.
+Result<wire::Object> delete_listeners_body(std::string_view lb,
+                                           std::span<const model::ListenerId> ids);
 
 // One target of one rule. The location is empty for a listener that is not of layer 7.
 struct TargetLine {

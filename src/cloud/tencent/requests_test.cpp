@@ -226,6 +226,17 @@ TEST(Targets, WeightsKeepToTheLimitsOfACall) {
   EXPECT_EQ(bodies.size(), 2u);
 }
 
+// Without ids the API removes every listener of the load balancer.
+TEST(RemovalOfListeners, NamesEachOfThem) {
+  const auto of = [](const std::vector<model::ListenerId>& ids) {
+    return delete_listeners_body("lb-1", ids);
+  };
+  EXPECT_EQ(of({}).error().code, Code::invalid);
+  EXPECT_EQ(of({model::ListenerId("lbl-1"), model::ListenerId()}).error().code, Code::invalid);
+  EXPECT_EQ(text(of({model::ListenerId("lbl-1")}).value()),
+            R"({"LoadBalancerId":"lb-1","ListenerIds":["lbl-1"]})");
+}
+
 TEST(Search, ByNameAndTag) {
   const std::vector<std::pair<std::string, std::string>> tags{{"team", "rooms"}};
   EXPECT_EQ(text(search_body("rooms", tags, 100)),

@@ -78,12 +78,14 @@ Result<> change_rule(const Line& line, const CloudListener& there, const RuleCha
     return write(line, "ModifyListener",
                  modify_plain_rule_body(line.lb(), id, spec.protocol, before, change.attributes));
   }
-  Result<> changed = write(line, "ModifyRule",
-                           modify_rule_body(line.lb(), id, there.locations.at(change.rule.key),
-                                            before, change.attributes));
+  const std::optional<wire::Object> body = modify_rule_body(
+      line.lb(), id, there.locations.at(change.rule.key), before, change.attributes);
+  Result<> changed = write(line, "ModifyRule", body);
   if (!changed || !spec.attributes.by_server_name) return changed;
-  return write(line, "ModifyDomainAttributes",
-               modify_domain_body(line.lb(), change.rule, before, change.attributes));
+  changed = write(line, "ModifyDomainAttributes",
+                  modify_domain_body(line.lb(), change.rule, before, change.attributes));
+  if (!changed && body) return fail(in_doubt(std::move(changed.error())));
+  return changed;
 }
 
 bool has_domain(const CloudListener& listener, std::string_view domain) {
@@ -157,8 +159,10 @@ class RuleCreation {
     const Result<Answer> answer =
         line_.write("CreateRule", create_rules_body(line_.lb(), id, rules));
     if (answer) return take_locations(id, fresh, *answer);
-    if (fresh.size() == 1 || calls_left_ <= 0 || !may_concern_some(answer.error())) {
-      for (const std::size_t i : fresh) results_[i] = fail(answer.error());
+    const bool may_be_some = fresh.size() > 1 && may_concern_some(answer.error());
+    if (!may_be_some || calls_left_ <= 0) {
+      const Error error = may_be_some ? refused_together(answer.error()) : answer.error();
+      for (const std::size_t i : fresh) results_[i] = fail(error);
       return;
     }
     const auto middle = fresh.begin() + static_cast<std::ptrdiff_t>(fresh.size() / 2);

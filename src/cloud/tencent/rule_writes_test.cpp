@@ -56,6 +56,17 @@ TEST_F(TencentRules, ARuleNeedsDomainAndPath) {
   EXPECT_EQ(results[0].error().code, Code::invalid);
 }
 
+TEST_F(TencentRules, WhatWasNotTriedAloneIsTriedAgain) {
+  has_rules({'a'});
+  for (int i = 0; i < 100; ++i)
+    cloud_.refuse("CreateRule", "InvalidParameterValue", "a domain is wrong");
+  std::vector<lb::NewRule> wanted;
+  for (int i = 0; i < 40; ++i) wanted.push_back({rule(fmt::format("r{}.com", i)), {}});
+  const auto results = listeners().create_rules(context(), place_, wanted);
+  EXPECT_EQ(results.front().error().code, Code::invalid) << "it was alone";
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
+}
+
 TEST_F(TencentRules, CertificatesChangeByDomain) {
   has_rules({'a'}, true);
   cloud_.answer("ModifyDomainAttributes");
@@ -67,6 +78,18 @@ TEST_F(TencentRules, CertificatesChangeByDomain) {
   EXPECT_EQ(wire::string_at(bodies[0], "/Domain"), "a.com");
   EXPECT_EQ(wire::string_at(bodies[0], "/Certificate/CertId"), "cert-new");
   EXPECT_TRUE(cloud_.bodies("ModifyRule").empty()) << "nothing of the rule itself changes";
+}
+
+TEST_F(TencentRules, WhatIsHalfChangedMustBeLookedAt) {
+  has_rules({'a'}, true);
+  cloud_.answer("ModifyRule");
+  cloud_.refuse("ModifyDomainAttributes", "UnauthorizedOperation", "you has no permission");
+  const lb::RuleChange change{
+      rule("a.com"), {.session_seconds = 30, .tls = model::Tls{.certificates = {{"cert-new"}}}}};
+  const auto results = listeners().change_rules(context(), place_, {&change, 1});
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::conflict);
+  EXPECT_FALSE(results[0].error().hint.empty());
 }
 
 TEST_F(TencentRules, TheDefaultDomainGoesToOneThatStays) {

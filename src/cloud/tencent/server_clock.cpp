@@ -28,13 +28,13 @@ std::optional<WallTime> parse_http_date(std::string_view text) {
   return *at;
 }
 
-bool ServerClock::correct(std::string_view date, WallTime ours) {
-  const std::optional<WallTime> theirs = parse_http_date(date);
-  if (!theirs) return false;
-  const std::int64_t ahead = std::chrono::floor<std::chrono::seconds>(*theirs - ours).count();
-  if (std::abs(ahead - ahead_.load()) <= kNoise) return false;
-  ahead_.store(ahead);
-  return true;
+bool ServerClock::correct(std::string_view date, WallTime ours, std::chrono::seconds signed_ahead) {
+  if (const std::optional<WallTime> theirs = parse_http_date(date)) {
+    const std::int64_t ahead = std::chrono::floor<std::chrono::seconds>(*theirs - ours).count();
+    if (std::abs(ahead - ahead_.load()) > kNoise) ahead_.store(ahead);
+  }
+  // Another call may have corrected it meanwhile.
+  return ahead() != signed_ahead;
 }
 
 }  // namespace berth::cloud::tencent

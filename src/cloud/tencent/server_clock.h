@@ -15,10 +15,11 @@ std::optional<WallTime> parse_http_date(std::string_view text);
 
 class ServerClock {
  public:
-  WallTime at(WallTime ours) const { return ours + std::chrono::seconds{ahead_.load()}; }
-  // From the Date header of an answer. False: there is none, or it says what we know already, so
-  // that signing again would not help.
-  bool correct(std::string_view date, WallTime ours);
+  // Of ours.
+  std::chrono::seconds ahead() const { return std::chrono::seconds{ahead_.load()}; }
+  // From the Date header of an answer to what was signed `signed_ahead` of our clock. False: it was
+  // signed by what is known now, so that signing again would not help.
+  bool correct(std::string_view date, WallTime ours, std::chrono::seconds signed_ahead);
 
  private:
   std::atomic<std::int64_t> ahead_{0};  // seconds

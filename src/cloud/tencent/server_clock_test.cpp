@@ -20,13 +20,22 @@ TEST(HttpDate, IsRead) {
 TEST(ServerClock, IsCorrectedOnceForOneDifference) {
   ServerClock clock;
   const WallTime ours = *parse_http_date("Wed, 18 Nov 2026 02:00:00 GMT");
-  EXPECT_EQ(clock.at(ours), ours);
-  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 02:20:33 GMT", ours));
-  EXPECT_EQ(clock.at(ours), ours + 20min + 33s);
-  EXPECT_FALSE(clock.correct("Wed, 18 Nov 2026 02:20:34 GMT", ours)) << "it knows that already";
-  EXPECT_FALSE(clock.correct("", ours));
-  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 01:00:00 GMT", ours));
-  EXPECT_EQ(clock.at(ours), ours - 1h);
+  EXPECT_EQ(clock.ahead(), 0s);
+  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 02:20:33 GMT", ours, 0s));
+  EXPECT_EQ(clock.ahead(), 20min + 33s);
+  EXPECT_FALSE(clock.correct("Wed, 18 Nov 2026 02:20:34 GMT", ours, clock.ahead()))
+      << "it knows that already";
+  EXPECT_FALSE(clock.correct("", ours, clock.ahead()));
+  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 01:00:00 GMT", ours, clock.ahead()));
+  EXPECT_EQ(clock.ahead(), -1h);
+}
+
+TEST(ServerClock, WhatWasSignedBeforeItWasCorrectedIsSignedAgain) {
+  ServerClock clock;
+  const WallTime ours = *parse_http_date("Wed, 18 Nov 2026 02:00:00 GMT");
+  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 02:20:33 GMT", ours, 0s));
+  EXPECT_TRUE(clock.correct("Wed, 18 Nov 2026 02:20:33 GMT", ours, 0s)) << "by another call";
+  EXPECT_TRUE(clock.correct("", ours, 0s));
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ struct Step {
   std::vector<wire::Object> (*bodies)(std::string_view lb, std::span<const TargetLine> lines);
   void (*confirm)(RuleBook& book, const model::LoadBalancerRef& lb, const RuleRef& rule,
                   const WeightedTarget& target);
+  // It is about targets that the book says are there: a refusal of them may mean that they are not.
+  bool relies_on_book;
 };
 
 template <auto Body>
@@ -47,14 +49,15 @@ void confirm_gone(RuleBook& book, const model::LoadBalancerRef& lb, const RuleRe
   book.erase_target(lb, rule, target.target);
 }
 
-constexpr Step kRegister{"BatchRegisterTargets", in_batches<register_body>, confirm_there};
-constexpr Step kWeigh{"BatchModifyTargetWeight", weights_bodies, confirm_there};
-constexpr Step kDeregister{"BatchDeregisterTargets", in_batches<deregister_body>, confirm_gone};
+constexpr Step kRegister{"BatchRegisterTargets", in_batches<register_body>, confirm_there, false};
+constexpr Step kWeigh{"BatchModifyTargetWeight", weights_bodies, confirm_there, true};
+constexpr Step kDeregister{"BatchDeregisterTargets", in_batches<deregister_body>, confirm_gone,
+                           true};
 
 class TargetRound {
  public:
   TargetRound(const Line& line, std::span<const TargetChange> changes)
-      : line_(line), changes_(changes), results_(changes.size()) {}
+      : line_(line), changes_(changes), results_(changes.size()), changed_(changes.size()) {}
 
   std::vector<Result<>> run() {
     learn();
@@ -142,12 +145,17 @@ class TargetRound {
         answers.push_back(std::move(*answer));
         continue;
       }
-      if (parts.size() > 1 && calls_left > 0 && may_concern_some(answer.error())) {
+      // Which of them the calls before were about is not told apart.
+      if (!answers.empty())
+        for (const Part& part : parts) changed_[part.entry] = true;
+      const bool may_be_some = parts.size() > 1 && may_concern_some(answer.error());
+      if (may_be_some && calls_left > 0) {
         write(step, parts.first(parts.size() / 2), calls_left);
         write(step, parts.subspan(parts.size() / 2), calls_left);
-      } else {
-        for (const Part& part : parts) give_up(part, answer.error());
+        return;
       }
+      const Error error = may_be_some ? refused_together(answer.error()) : answer.error();
+      for (const Part& part : parts) give_up(step, part, error);
       return;
     }
     for (const Part& part : parts) confirm(step, part, answers);
@@ -158,21 +166,27 @@ class TargetRound {
     for (const Answer& answer : answers) {
       const auto failed = decode_texts(answer.response, "/FailListenerIdSet");
       if (std::ranges::find(failed, rule.listener.value) == failed.end()) continue;
+      if (answers.size() > 1) changed_[part.entry] = true;
       Error error = failure_of(wire::string_at(answer.response, "/Message"), answer.request_id);
-      return give_up(part, std::move(error).about(std::string(step.action)));
+      return give_up(step, part, std::move(error).about(std::string(step.action)));
     }
+    changed_[part.entry] = true;
     for (const TargetLine& line : part.lines)
       step.confirm(line_.book, line_.place.lb, rule, line.target);
   }
 
-  void give_up(const Part& part, const Error& error) {
-    results_[part.entry] = fail(error);
+  // An entry that is half done must be looked at, whatever kept the rest of it.
+  void give_up(const Step& step, const Part& part, const Error& error) {
+    const bool may_book_be_wrong = step.relies_on_book && error.code == Code::invalid;
+    results_[part.entry] =
+        fail(changed_[part.entry] || may_book_be_wrong ? in_doubt(error) : error);
     line_.book.forget(line_.place.lb, changes_[part.entry].rule.listener);
   }
 
   const Line& line_;
   const std::span<const TargetChange> changes_;
   std::vector<Result<>> results_;
+  std::vector<bool> changed_;  // a call about the entry was done
 };
 
 }  // namespace

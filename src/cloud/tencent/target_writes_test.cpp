@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cloud/tencent/requests.h"
 #include "cloud/tencent/test_scripted_cloud.h"
 
 namespace berth::cloud::tencent {
@@ -84,6 +85,88 @@ TEST_F(TencentTargets, NothingIsTakenAwayWhereTheNewTargetFailed) {
   EXPECT_TRUE(cloud_.bodies("BatchDeregisterTargets").empty());
 }
 
+// Whoever believes that nothing happened gives the port on, with the new target behind it.
+TEST_F(TencentTargets, WhatIsHalfDoneMustBeLookedAt) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.answer("BatchRegisterTargets");
+  for (int i = 0; i < 20; ++i)
+    cloud_.refuse("BatchDeregisterTargets", "FailedOperation.ResourceInOperating", "it works");
+  const auto busy = change({{listener(1), {target(2)}, {target(1).target}}});
+  ASSERT_FALSE(busy[0]);
+  EXPECT_EQ(busy[0].error().code, Code::conflict);
+  EXPECT_NE(busy[0].error().message.find("ResourceInOperating"), std::string::npos);
+  EXPECT_FALSE(busy[0].error().request_id.empty());
+}
+
+TEST_F(TencentTargets, WhatIsHalfDoneByALostCallIsATimeout) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.lose("BatchDeregisterTargets", Code::unavailable);
+  const auto lost = change({{listener(1), {target(2)}, {target(1).target}}});
+  ASSERT_FALSE(lost[0]);
+  EXPECT_EQ(lost[0].error().code, Code::timeout);
+}
+
+// More targets than one call takes: the first call bound some of them.
+TEST_F(TencentTargets, AListenerThatFailedInOneOfSeveralCallsIsInDoubt) {
+  make(1);
+  std::vector<model::WeightedTarget> many;
+  for (std::size_t i = 0; i <= kTargetsPerBatch; ++i)
+    many.push_back({{"10.0.0.1", static_cast<model::Port>(9000 + i)}});
+  cloud_.answer("BatchRegisterTargets");
+  cloud_.answer("BatchRegisterTargets",
+                R"({"FailListenerIdSet":["lbl-1"],"Message":"x is not add to global route"})");
+  const auto results = change({{listener(1), many, {}}});
+  ASSERT_FALSE(results[0]);
+  EXPECT_EQ(results[0].error().code, Code::conflict);
+  EXPECT_NE(results[0].error().hint.find("VPC"), std::string::npos);
+}
+
+TEST_F(TencentTargets, WhatOneOfSeveralCallsDidIsInDoubt) {
+  constexpr int kRules = static_cast<int>(kRulesPerWeights) + 1;
+  std::string targets;
+  std::vector<TargetChange> changes;
+  for (int i = 1; i <= kRules; ++i) {
+    targets += fmt::format(R"({}{{"ListenerId":"lbl-{}","Protocol":"TCP","Targets":[)"
+                           R"({{"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}}]}})",
+                           i > 1 ? "," : "", i);
+    changes.push_back({listener(i), {target(1, 0)}, {}});
+  }
+  cloud_.answer("DescribeTargets", fmt::format(R"({{"Listeners":[{}]}})", targets));
+  cloud_.answer("BatchModifyTargetWeight");
+  cloud_.refuse("BatchModifyTargetWeight", "UnauthorizedOperation", "you has no permission");
+  for (const auto& result : change(changes)) {
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::conflict);
+    EXPECT_FALSE(result.error().hint.empty());
+  }
+}
+
+// Somebody else took a target away: that is no reason to give the wish up.
+TEST_F(TencentTargets, WhatIsNotAsItIsRememberedIsLookedAt) {
+  make(1);
+  cloud_.answer("BatchRegisterTargets");
+  ASSERT_TRUE(change({{listener(1), {target(1)}, {}}})[0]);
+  cloud_.refuse("BatchDeregisterTargets", "InvalidParameterValue", "10.0.0.1 is not bound");
+  const auto removed = change({{listener(1), {}, {target(1).target}}});
+  ASSERT_FALSE(removed[0]);
+  EXPECT_EQ(removed[0].error().code, Code::conflict);
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
+                R"({"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  cloud_.refuse("BatchModifyTargetWeight", "InvalidParameterValue", "10.0.0.1 is not bound");
+  const auto weighed = change({{listener(1), {target(1, 0)}, {}}});
+  ASSERT_FALSE(weighed[0]);
+  EXPECT_EQ(weighed[0].error().code, Code::conflict);
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[]}]})");
+  EXPECT_TRUE(change({{listener(1), {}, {target(1).target}}})[0]) << "it is read again";
+}
+
 TEST_F(TencentTargets, WeightsOfTargetsThatAreThereAreChanged) {
   make(1);
   cloud_.answer("BatchRegisterTargets");
@@ -140,7 +223,10 @@ TEST_F(TencentTargets, LookingForTheCulpritIsBounded) {
   for (int i = 1; i <= 40; ++i) changes.push_back({listener(i), {target(i)}, {}});
   for (int i = 0; i < 100; ++i)
     cloud_.refuse("BatchRegisterTargets", "InvalidParameterValue", "x before enable SnatPro");
-  for (const auto& result : change(changes)) EXPECT_FALSE(result);
+  const auto results = change(changes);
+  for (const auto& result : results) EXPECT_FALSE(result);
+  EXPECT_EQ(results.front().error().code, Code::forbidden) << "it was alone";
+  EXPECT_EQ(results.back().error().code, Code::unavailable) << "it was not";
   EXPECT_LE(cloud_.calls.size(), 30u);
 }
 

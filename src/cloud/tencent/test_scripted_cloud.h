@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ class ScriptedCloud final : public net::Transport {
         {.body = fmt::format(R"({{"Error":{{"Code":"{}","Message":"{}"}}}})", code, message)});
   }
   void lose(const std::string& action, Code code) { script_[action].push_back({.lost = code}); }
+  // Happens once, while the next call is under way.
+  void meanwhile(std::function<void()> happens) { meanwhile_ = std::move(happens); }
   void set_date(std::string date) { date_ = std::move(date); }
 
   Result<net::Response> call(const Context& context, const net::Request& request) override {
@@ -50,6 +53,7 @@ class ScriptedCloud final : public net::Transport {
     }
     const Answer next = std::move(answers.front());
     answers.pop_front();
+    if (const auto happens = std::exchange(meanwhile_, {})) happens();
     if (next.lost) return fail(*next.lost, "the connection broke");
     return respond(next.body);
   }
@@ -78,16 +82,18 @@ class ScriptedCloud final : public net::Transport {
     std::optional<Code> lost{};
   };
 
-  // "{...}" with a request id in it.
+  // "{...}" with a request id in it, unless it says one.
   net::Response respond(std::string body) {
     const std::string id = fmt::format(R"("RequestId":"request-{}")", ++count_);
-    body.insert(1, body.size() > 2 ? id + "," : id);
+    if (body.find("\"RequestId\"") == std::string::npos)
+      body.insert(1, body.size() > 2 ? id + "," : id);
     net::Response out{.status = 200, .body = fmt::format(R"({{"Response":{}}})", body)};
     if (!date_.empty()) out.headers.set("Date", date_);
     return out;
   }
 
   std::map<std::string, std::deque<Answer>> script_;
+  std::function<void()> meanwhile_;
   std::string date_;
   int count_ = 0;
 };
