@@ -18,9 +18,9 @@ using Indices = std::vector<std::size_t>;
 // Calls that one batch is cut into at the most, to find the entries that are at fault.
 constexpr int kMostCalls = 16;
 
-const RuleRef& rule_of(const RuleRef& rule) { return rule; }
-const RuleRef& rule_of(const NewRule& rule) { return rule.rule; }
-const RuleRef& rule_of(const RuleChange& change) { return change.rule; }
+const ListenerId& listener_of(const RuleRef& rule) { return rule.listener; }
+const ListenerId& listener_of(const NewRule& rule) { return rule.rule.listener; }
+const ListenerId& listener_of(const RuleChange& change) { return change.rule.listener; }
 
 // The listeners of a batch as they are now, and which of its entries concern each.
 struct Concerned {
@@ -36,8 +36,7 @@ struct Concerned {
 template <class Entry>
 Result<Concerned> look_at(const Line& line, std::span<const Entry> batch) {
   Concerned out;
-  for (std::size_t i = 0; i < batch.size(); ++i)
-    out.entries[rule_of(batch[i]).listener].push_back(i);
+  for (std::size_t i = 0; i < batch.size(); ++i) out.entries[listener_of(batch[i])].push_back(i);
   std::vector<ListenerId> ids;
   for (const auto& [id, entries] : out.entries) ids.push_back(id);
   auto listeners = describe_some(line, ids);
