@@ -6,7 +6,6 @@ namespace {
 constexpr std::string_view kService = "clb";
 constexpr std::string_view kVersion = "2018-03-17";
 constexpr std::string_view kContentType = "application/json";
-constexpr std::size_t kShownOfABody = 200;
 
 std::unexpected<CloudError> refused(std::string_view code, std::string_view message,
                                     std::string_view request_id = {}) {
@@ -14,10 +13,11 @@ std::unexpected<CloudError> refused(std::string_view code, std::string_view mess
       CloudError{std::string(code), std::string(message), std::string(request_id)});
 }
 
+// Its body is not shown: a proxy may echo what we sent, keys and tokens with it.
 std::unexpected<CloudError> not_the_api(const net::Response& response) {
   return refused(response.status == 429 ? "RequestLimitExceeded" : "InternalError.Gateway",
-                 fmt::format("HTTP {}: {}", response.status,
-                             std::string_view(response.body).substr(0, kShownOfABody)));
+                 fmt::format("HTTP {} and {} bytes that are no answer of the API", response.status,
+                             response.body.size()));
 }
 
 }  // namespace
