@@ -46,6 +46,11 @@ std::string pool_item_label(std::string_view pool, std::string_view item) {
   return std::string(pool) + "/" + crypto::md5_hex(item);
 }
 
+std::string_view owner_field(std::string_view kind) {
+  if (kind == "PortPool") return "portpool";
+  return kind == "Ingress" ? "ingress" : "";
+}
+
 std::string load_balancer_selector(const model::LoadBalancerRef& load_balancer) {
   return fmt::format("{}={}", kLoadBalancerIdLabel,
                      label_value(model::listener_base_name(load_balancer)));

@@ -29,6 +29,8 @@ inline constexpr std::string_view kUptimeCheckLabel = "uptime_check.bkbcs.tencen
 inline constexpr std::string_view kPoolItemLabelValue = "portpool-item-name";
 inline constexpr std::string_view kOwnerKindKey = "owner-kind";
 inline constexpr std::string_view kOwnerNameKey = "owner-name";
+// The field of a Listener's status that has the name of an owner of this kind; empty: none has.
+std::string_view owner_field(std::string_view kind);
 // While bound: the PortBinding.
 inline constexpr std::string_view kSourceNamespaceLabel = "source_namespace.bkbcs.tencent.com";
 inline constexpr std::string_view kSourceNameLabel = "source_name.bkbcs.tencent.com";

@@ -6,26 +6,26 @@
 namespace berth::claims {
 
 Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
-    const api::PortPool& pool, const api::PortPoolItem& item) const {
-  std::vector<model::Standing> stands_on = granted_to(pool, item.item_name);
-  const auto& texts = item.load_balancer_ids;
+    const TextsOf& whose, std::span<const std::string> texts) const {
+  std::vector<model::Standing> stands_on = granted_to(whose);
   const bool known = std::ranges::all_of(texts, [&](const std::string& text) {
     return std::ranges::any_of(
         stands_on, [&](const model::Standing& one) { return model::may_mean(text, one); });
   });
   // Grants have no names in them; and somebody may have deleted them. Listeners say all of it.
   if (!known || stands_on.size() < texts.size()) {
-    for (model::Standing& one : held_by(pool, item.item_name, stands_on))
+    for (model::Standing& one : held_by(whose, stands_on))
       stands_on.push_back(std::move(one));
   }
   return model::resolve(texts, defaults_, stands_on, look_up_);
 }
 
-std::vector<model::Standing> Resolver::granted_to(const api::PortPool& pool,
-                                                  const std::string& item) const {
+std::vector<model::Standing> Resolver::granted_to(const TextsOf& whose) const {
   std::vector<model::Standing> out;
-  for (const auto& [balancer, grants] : book_.of_owner(pool.meta.uid)) {
-    if (std::ranges::find(grants, item, &ledger::Grant::item) == grants.end()) continue;
+  for (const auto& [balancer, grants] : book_.of_owner(std::string(whose.uid))) {
+    if (!whose.part.empty() &&
+        std::ranges::find(grants, whose.part, &ledger::Grant::item) == grants.end())
+      continue;
     const BalancerPtr object = book_.balancers().get("", balancer);
     Result<model::LoadBalancerRef> ref = object ? ref_of(*object) : fail(Code::not_found, "gone");
     // Its name says the same, and nobody can edit that.
@@ -34,13 +34,13 @@ std::vector<model::Standing> Resolver::granted_to(const api::PortPool& pool,
   return out;
 }
 
-std::vector<model::Standing> Resolver::held_by(const api::PortPool& pool, const std::string& item,
+std::vector<model::Standing> Resolver::held_by(const TextsOf& whose,
                                                const std::vector<model::Standing>& granted) const {
   std::set<std::pair<model::LoadBalancerRef, std::string>> out;
-  for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, pool_key(pool.meta.key()))) {
-    if (item_of(*listener) != item) continue;
+  for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, owner_key(whose.kind, whose.key))) {
+    if (!whose.part.empty() && item_of(*listener) != whose.part) continue;
     const std::optional<Identity> identity = identity_of(*listener);
-    if (!identity || identity->owner_uid != pool.meta.uid) continue;
+    if (!identity || identity->owner_uid != whose.uid) continue;
     // One look at a load balancer's Listeners is enough, and a seal costs more than a look.
     std::pair says{identity->lb, identity->found_by};
     if (out.contains(says)) continue;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "api/port_pool.h"
@@ -17,6 +18,14 @@ namespace berth::claims {
 using RefsOf = std::function<Result<std::vector<model::LoadBalancerRef>>(
     const api::PortPool& pool, const api::PortPoolItem& item)>;
 
+// Whose texts they are.
+struct TextsOf {
+  std::string_view kind{};
+  kube::ObjectKey key{};  // with the namespace of its Listeners
+  std::string_view uid{};
+  std::string_view part{};  // empty: all its parts stand on the same
+};
+
 class Resolver {
  public:
   Resolver(const GrantBook& book, const ListenerStore& listeners, const Sealer& sealer,
@@ -27,13 +36,19 @@ class Resolver {
         defaults_(std::move(defaults)),
         look_up_(std::move(look_up)) {}
 
+  // In the order of the texts.
   Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
-      const api::PortPool& pool, const api::PortPoolItem& item) const;
+      const TextsOf& whose, std::span<const std::string> texts) const;
+  Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
+      const api::PortPool& pool, const api::PortPoolItem& item) const {
+    return load_balancers_of({kPoolOwner, pool.meta.key(), pool.meta.uid, item.item_name},
+                             item.load_balancer_ids);
+  }
 
  private:
-  std::vector<model::Standing> granted_to(const api::PortPool& pool, const std::string& item) const;
+  std::vector<model::Standing> granted_to(const TextsOf& whose) const;
   // With the names that are sealed on its Listeners.
-  std::vector<model::Standing> held_by(const api::PortPool& pool, const std::string& item,
+  std::vector<model::Standing> held_by(const TextsOf& whose,
                                        const std::vector<model::Standing>& granted) const;
 
   const GrantBook book_;

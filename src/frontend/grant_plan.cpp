@@ -13,6 +13,20 @@ bool lives_in(const ledger::Grant& wanted, const std::vector<ledger::Holding>& h
   });
 }
 
+// It has more than it wants, and nothing of it lives there: others may have the rest.
+bool may_shrink(const WantedGrant& wanted, const std::vector<ledger::Grant>& grants,
+                const Standing& standing) {
+  const auto is_outside = [&](const auto& one) { return !wanted.grant.ports.contains(one.ports); };
+  const std::vector<ledger::Grant> own = ledger::own_grants(grants, wanted.grant);
+  if (std::ranges::none_of(own, is_outside)) return false;
+  const auto held =
+      standing.holdings_on(wanted.lb, claims::of_owner(wanted.grant.owner.uid));
+  return std::ranges::none_of(held, [&](const ledger::Holding& one) {
+    return one.item == wanted.grant.item && one.transport == wanted.grant.transport &&
+           is_outside(one);
+  });
+}
+
 bool share_address(const api::LoadBalancer& a, const api::LoadBalancer& b) {
   return std::ranges::any_of(a.status.vips, [&](const std::string& vip) {
     return std::ranges::find(b.status.vips, vip) != b.status.vips.end();
@@ -68,7 +82,7 @@ GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted
   GrantPlan plan;
   for (const WantedGrant& one : wanted) {
     const std::vector<ledger::Grant> grants = standing.grants_on(one.lb, one.grant);
-    if (ledger::has_grant(grants, one.grant)) {
+    if (ledger::has_grant(grants, one.grant) && !may_shrink(one, grants, standing)) {
       // Somebody may have edited what was granted.
       const std::vector<ledger::Holding> others =
           standing.holdings_on(one.lb, claims::of_others(owner.uid, one.grant.ports));

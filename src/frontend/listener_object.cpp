@@ -48,8 +48,8 @@ Value new_listener(const Owner& owner, const WantedListener& wanted, const claim
   if (!wanted.peers.empty()) annotations[claims::kPeersAnnotation] = wanted.peers;
   if (!wanted.found_by.empty()) annotations[claims::kFoundByAnnotation] = wanted.found_by;
   Object status{{"status", api::kNotSynced}};
-  // Upstream's name for the owner of a pool's Listener, and nothing for that of any other.
-  if (owner.type.kind == claims::kPoolOwner) status["portpool"] = owner.key.name;
+  if (const std::string_view field = api::owner_field(owner.type.kind); !field.empty())
+    status[field] = owner.key.name;
   return Object{{"apiVersion", type.api_version()},
                 {"kind", type.kind},
                 {"metadata", Object{{"namespace", owner.listeners_ns},

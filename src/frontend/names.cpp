@@ -1,5 +1,6 @@
 #include "frontend/names.h"
 
+#include <algorithm>
 #include <map>
 
 #include "base/fnv.h"
@@ -12,11 +13,7 @@ using model::LoadBalancerRef;
 
 class Namer {
  public:
-  Namer(const Owner& owner, const std::vector<WantedPart>& parts, const Sight& sight)
-      : owner_(owner), sight_(sight) {
-    for (const WantedPart& part : parts)
-      for (const WantedListener& one : part.listeners) (void)reference_of(one.lb);
-  }
+  Namer(const Owner& owner, const Sight& sight) : owner_(owner), sight_(sight) {}
 
   void settle(WantedPart& part) {
     for (WantedListener& one : part.listeners)
@@ -39,19 +36,42 @@ class Namer {
   }
 
   std::string name_for(const WantedListener& want) {
-    const Reference& reference = reference_of(want.lb);
     const ListenerPtr there = sight_.listeners.get(owner_.listeners_ns, want.name);
-    const bool has_it = there && balancer_text(*there) == reference.text;
-    std::string other = want.name + reference.suffix;
-    const bool is_taken = !has_it && there && is_of_another(*there, want.lb);
-    const bool is_elsewhere = !there && is_kept(other, reference);
-    return is_taken || is_elsewhere || !is_first(want) ? other : want.name;
+    const bool is_elsewhere = there && !is_on(*there, want.lb) && is_of_another(*there, want.lb);
+    const bool is_beside = there && is_on(*there, want.lb) && !is_of(*there, want) &&
+                           sight_.sealer.judge(*there) == claims::Trust::ours;
+    if (there && !is_elsewhere && !is_beside) return given(want, want.name);
+    const std::string beside = want.other_name.empty() ? want.name : want.other_name;
+    const std::string apart = beside + reference_of(want.lb).suffix;
+    // It has had its other name since another had the first, which may be gone by now.
+    for (const std::string& kept : {beside, apart})
+      if (kept != want.name && is_kept(kept, want)) return given(want, kept);
+    const auto rival = given_.find(want.name);
+    const bool is_second = rival != given_.end();
+    if (is_elsewhere || (is_second && rival->second->lb != want.lb)) return given(want, apart);
+    return given(want, is_beside || is_second ? beside : want.name);
   }
 
-  // Of this owner's own wants the first keeps the name. Most owners have one load balancer.
-  bool is_first(const WantedListener& want) {
-    return references_.size() < 2 ||
-           given_.try_emplace(want.name, want.lb).first->second == want.lb;
+  // Of this owner's own wants the first keeps the name.
+  std::string given(const WantedListener& want, const std::string& name) {
+    given_.try_emplace(name, &want);
+    return name;
+  }
+
+  bool is_on(const api::Listener& listener, const LoadBalancerRef& lb) {
+    return balancer_text(listener) == reference_of(lb).text;
+  }
+
+  // TCP and UDP of one port are two; of layer 7 and slots there is one for each name.
+  bool is_of(const api::Listener& listener, const WantedListener& want) {
+    if (!is_on(listener, want.lb)) return false;
+    return want.other_name.empty() || is_same_way(listener, want.spec.protocol);
+  }
+
+  static bool is_same_way(const api::Listener& listener, const std::string& protocol) {
+    const Result<model::Protocol> wanted = model::parse_protocol(protocol);
+    return !wanted ||
+           std::ranges::equal(claims::transports_of(listener), model::transports_of(*wanted));
   }
 
   static std::string_view balancer_text(const api::Listener& listener) {
@@ -65,23 +85,21 @@ class Namer {
     return its && *its != lb;
   }
 
-  // It has had its suffix since another had the name, which is gone by now.
-  bool is_kept(const std::string& name, const Reference& reference) const {
+  bool is_kept(const std::string& name, const WantedListener& want) {
     const ListenerPtr there = sight_.listeners.get(owner_.listeners_ns, name);
-    return there && balancer_text(*there) == reference.text &&
-           sight_.sealer.judge(*there) == claims::Trust::ours;
+    return there && is_of(*there, want) && sight_.sealer.judge(*there) == claims::Trust::ours;
   }
 
   const Owner& owner_;
   const Sight& sight_;
   std::map<LoadBalancerRef, Reference> references_;
-  std::map<std::string, LoadBalancerRef> given_;
+  std::map<std::string, const WantedListener*> given_;  // by name
 };
 
 }  // namespace
 
 void settle_names(const Owner& owner, std::vector<WantedPart>& parts, const Sight& sight) {
-  Namer namer(owner, parts, sight);
+  Namer namer(owner, sight);
   for (WantedPart& part : parts) namer.settle(part);
 }
 

@@ -112,6 +112,47 @@ TEST_F(NamesTest, AForeignListenerOfAnotherLoadBalancerIsNotInTheWay) {
   EXPECT_THAT(names({part("east", kEast)}), ElementsAre("lb-1-443")) << "it is, and this is told";
 }
 
+// One want of TCP or UDP 443, whose names leave that out while they can.
+WantedPart part_of(const std::string& protocol, const model::LoadBalancerRef& lb = kEast) {
+  const std::string transport = protocol == "UDP" ? "udp" : "tcp";
+  return {.name = protocol,
+          .listeners = {{.name = "lb-1-443",
+                         .other_name = "lb-1-" + transport + "-443",
+                         .part = protocol,
+                         .lb = lb,
+                         .spec = {.load_balancer_id = lb.region + ":lb-1",
+                                  .port = 443,
+                                  .protocol = protocol}}}};
+}
+
+TEST_F(NamesTest, OfTcpAndUdpTheSecondHasItsProtocolInItsName) {
+  EXPECT_THAT(names({part_of("TCP"), part_of("UDP")}), ElementsAre("lb-1-443", "lb-1-udp-443"));
+  EXPECT_THAT(names({part_of("UDP")}), ElementsAre("lb-1-443"));
+  EXPECT_THAT(names({part_of("TCP"), part_of("UDP"), part_of("TCP", kWest), part_of("UDP", kWest)}),
+              ElementsAre("lb-1-443", "lb-1-udp-443", "lb-1-tcp-443" + kWestSuffix,
+                          "lb-1-udp-443" + kWestSuffix));
+}
+
+TEST_F(NamesTest, WhoeverHadTheNameFirstKeepsIt) {
+  api::Listener udp = made("lb-1-443", kEast);
+  udp.spec.protocol = "UDP";
+  put(udp.meta.annotations, claims::kSealAnnotation,
+      claims::testing::sealer().marks(*claims::identity_of(udp)).seal);
+  have(udp);
+  EXPECT_THAT(names({part_of("TCP"), part_of("UDP")}), ElementsAre("lb-1-tcp-443", "lb-1-443"));
+  have(made("lb-1-tcp-443", kEast));
+  EXPECT_THAT(names({part_of("TCP")}), ElementsAre("lb-1-tcp-443"));
+  listeners_.erase({"games", "lb-1-443"}, "uid-of-lb-1-443", ++version_);
+  EXPECT_THAT(names({part_of("TCP")}), ElementsAre("lb-1-tcp-443")) << "also when it is free again";
+}
+
+TEST_F(NamesTest, AProtocolThatSomebodyWritesTakesNoNameAway) {
+  api::Listener edited = made("lb-1-443", kEast);
+  edited.spec.protocol = "UDP";
+  have(edited);
+  EXPECT_THAT(names({part_of("TCP")}), ElementsAre("lb-1-443"));
+}
+
 // Claims are found by the names of their slots.
 TEST_F(NamesTest, SlotsKeepTheirNames) {
   have(made("lb-1-443", kEast));

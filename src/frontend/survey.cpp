@@ -1,6 +1,7 @@
 #include "frontend/survey.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "api/keys.h"
 #include "claims/grantor.h"
@@ -134,13 +135,57 @@ class Surveyor {
       const auto wanted = names_.find(part);
       if (wanted != names_.end()) out_.present.insert(part);
       // Of a part that cannot be read, nothing is known.
-      const bool stays = wanted != names_.end() &&
+      const bool stays = wanted != names_.end() && !going_.contains(listener->meta.name) &&
                          (wanted->second.empty() || wanted->second.contains(listener->meta.name));
       if (!stays) let_go(listener, part);
     }
   }
 
+  // One port has one listener at a load balancer: what comes waits until what has it is gone. Slots
+  // keep their ports for as long as they live.
+  void hold_back_missing() {
+    const auto leaving = leaving_by_port();
+    if (leaving.empty()) return;
+    std::erase_if(out_.missing, [&](const WantedListener* wanted) {
+      const ListenerPtr there = first_in(leaving, *wanted);
+      if (!there) return false;
+      std::string& problem = out_.reports[wanted->part].problem;
+      if (problem.empty())
+        problem = fmt::format("Listener {} is still there, and goes first", there->meta.name);
+      return true;
+    });
+  }
+
  private:
+  using ByPort = std::map<std::tuple<model::LoadBalancerRef, model::Transport, int>, ListenerPtr>;
+
+  ByPort leaving_by_port() const {
+    ByPort out;
+    for (const auto& [part, listeners] : out_.leaving) {
+      for (const ListenerPtr& one : listeners) {
+        const auto lb = claims::load_balancer_of(*one, sight_.defaults);
+        const model::PortRange ports = api::ports_of(one->spec);
+        for (const model::Transport transport : claims::transports_of(*one))
+          for (int port = ports.first; lb && port <= ports.last; ++port)
+            out.emplace(std::tuple(*lb, transport, port), one);
+      }
+    }
+    return out;
+  }
+
+  // By the lowest of its ports that one of them has; null: none.
+  static ListenerPtr first_in(const ByPort& leaving, const WantedListener& wanted) {
+    const Result<model::Protocol> protocol = model::parse_protocol(wanted.spec.protocol);
+    if (wanted.leads != Leads::by_spec || !protocol) return nullptr;
+    const model::PortRange ports = api::ports_of(wanted.spec);
+    for (const model::Transport transport : model::transports_of(*protocol)) {
+      const auto it = leaving.lower_bound(std::tuple(wanted.lb, transport, int{ports.first}));
+      if (it != leaving.end() && it->first <= std::tuple(wanted.lb, transport, int{ports.last}))
+        return it->second;
+    }
+    return nullptr;
+  }
+
   void look_at(const WantedListener& wanted, const ListenerPtr& listener, bool granted,
                PartReport& report, Occupied& occupied) {
     // A Listener of that name that is another's: an Ingress, a pool of this namespace, or this
@@ -156,6 +201,10 @@ class Surveyor {
       return;
     }
     if (listener->meta.deleting) return;
+    if (is_of_another_protocol(wanted, *listener)) {
+      going_.insert(wanted.name);  // and comes back as what is wanted
+      return;
+    }
     if (!listener->status.listener_id.empty()) ++report.ready;
     compare(wanted, listener, granted);
     out_.found.push_back({&wanted, listener});
@@ -177,6 +226,13 @@ class Surveyor {
     if (seal) outdated.to_seal = identity_of(owner_, wanted);
     if (seal && strange) outdated.belonging = belonging_of(owner_, wanted);
     out_.outdated.push_back(std::move(outdated));
+  }
+
+  // What a listener speaks is part of what it is: no provider changes it, and it is sealed.
+  bool is_of_another_protocol(const WantedListener& wanted, const api::Listener& listener) const {
+    if (sight_.sealer.judge(listener) != claims::Trust::ours) return false;
+    const std::optional<claims::Identity> identity = claims::identity_of(listener);
+    return identity && identity->protocol != identity_of(owner_, wanted).protocol;
   }
 
   // A Listener under a name that the owner wants and whose ports it was granted: was it ours, and
@@ -213,6 +269,7 @@ class Surveyor {
   const Sight& sight_;
   Survey& out_;
   std::map<std::string, std::set<std::string>> names_;  // by part: of its Listeners
+  std::set<std::string> going_;                         // Listeners that have the name of another
 };
 
 }  // namespace
@@ -229,6 +286,7 @@ Survey survey(const Owner& owner, const std::vector<WantedPart>& parts,
   Surveyor surveyor(owner, sight, out);
   for (const WantedPart& part : parts) surveyor.look_at(part);
   surveyor.look_at_own(parts);
+  surveyor.hold_back_missing();
   return out;
 }
 

@@ -24,6 +24,9 @@ enum class Leads : std::uint8_t {
 // A Listener that must exist.
 struct WantedListener {
   std::string name{};  // as users of upstream know it
+  // Where another Listener of the same load balancer has that name: of the other transport. Empty:
+  // there is none like it.
+  std::string other_name{};
   std::string part{};  // of its owner
   model::LoadBalancerRef lb{};
   api::ListenerSpec spec{};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -45,10 +46,10 @@ struct Core {
   frontend::Keeper& keeper;  // from what is wanted to grants and Listeners
   engine::Engine& engine;
 
-  // Whether the targets of a Listener are addresses of somebody who was told of its port. One front
-  // end that vouches for them is enough; what nobody vouches for leads nowhere.
+  // Whether the targets of a Listener are what its owner says it leads to, by the kind of the owner.
+  // What nobody vouches for leads nowhere. `unavailable`: it will be known in a moment.
   using TargetCheck = std::function<Result<>(const api::Listener& listener)>;
-  std::vector<TargetCheck>& vouchers;
+  std::map<std::string, TargetCheck, std::less<>>& vouchers;
   // Hear that it is known now what this name of a load balancer means, or why not.
   using NameStep = std::function<void(const model::LoadBalancerRef& named)>;
   std::vector<NameStep>& on_name;

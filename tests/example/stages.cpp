@@ -106,9 +106,8 @@ struct Parts {
     });
     p.manager.add(controller.core());
     // Whoever may write a Stage says whom its port leads to.
-    core.vouchers.emplace_back([this](const api::Listener& listener) -> Result<> {
-      const claims::OwnerName owner = claims::owner_of(listener);
-      const auto stage = owner.kind == kind().type.kind ? stages.get(owner.key) : nullptr;
+    core.vouchers.emplace(kind().type.kind, [this](const api::Listener& listener) -> Result<> {
+      const auto stage = stages.get(claims::owner_of(listener).key);
       if (stage && api::backends_of(listener.spec).front()->ip == stage->spec.address) return {};
       return fail(Code::forbidden, "no Stage leads there");
     });

@@ -4,12 +4,17 @@
 
 #include "api/keys.h"
 #include "api/walkers.h"
+#include "frontend/balancers.h"
 #include "model/load_balancer_name.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
 using claims::RefsOf;
+using frontend::brief_of;
+using frontend::has_address;
+using frontend::missing_address;
+using frontend::shown_id;
 using model::LoadBalancerRef;
 
 struct ItemParts {
@@ -26,11 +31,6 @@ Result<ItemParts> parts_of(const api::PortPool& pool, const api::PortPoolItem& i
   return ItemParts{std::move(*lbs), std::move(*protocols)};
 }
 
-// What users see as `loadbalancerID`: the id without its region, which is in a label.
-std::string shown_id(const std::string& text, const LoadBalancerRef& lb) {
-  return lb.provider == model::Provider::edge && text.starts_with("edge:") ? text : lb.id;
-}
-
 std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Transport protocol,
                        const model::PortRange& ports) {
   std::string names;
@@ -42,27 +42,6 @@ std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Transport
 // The ports that slots use: a remainder that is shorter than a segment is nobody's.
 model::PortRange used_ports(const api::PortPoolItem& item) {
   return {api::slot_ports(item, 0).first, api::slot_ports(item, api::slot_count(item) - 1).last};
-}
-
-api::LoadBalancerBrief brief_of(const std::string& text, const LoadBalancerRef& lb,
-                                const api::LoadBalancer* object) {
-  api::LoadBalancerBrief brief{.id = shown_id(text, lb), .region = lb.region};
-  if (!object) return brief;
-  brief.name = object->status.name;
-  brief.type = object->status.type;
-  brief.ips = object->status.vips;
-  brief.dns_name = object->status.dns_name;
-  return brief;
-}
-
-bool has_address(const api::LoadBalancer* object) {
-  return object && (!object->status.vips.empty() || !object->status.dns_name.empty());
-}
-
-std::string missing_address(const LoadBalancerRef& lb, const api::LoadBalancer* object) {
-  const bool failed = object && !object->status.last_error.empty();
-  return fmt::format("load balancer {}: {}", model::to_string(lb),
-                     failed ? object->status.last_error : "its address is not known yet");
 }
 
 void judge(const frontend::PartReport& report, api::PortPoolItemStatus& status) {

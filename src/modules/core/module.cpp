@@ -81,14 +81,11 @@ struct Parts {
 
   Result<> check_targets(const api::Listener& listener) const {
     if (!claims::has_targets(listener.spec)) return {};
-    Result<> checked = fail(error_of(Code::forbidden, "no module that is on looks after it")
-                                .about("Listener " + listener.meta.key().to_string())
-                                .with_hint("see --without of the controller"));
-    for (const auto& vouches : vouchers) {
-      checked = vouches(listener);
-      if (checked) return checked;
-    }
-    return checked;
+    const auto vouches = vouchers.find(claims::owner_of(listener).kind);
+    if (vouches != vouchers.end()) return vouches->second(listener);
+    return fail(error_of(Code::forbidden, "no module that is on looks after it")
+                    .about("Listener " + listener.meta.key().to_string())
+                    .with_hint("see --without of the controller"));
   }
 
   // All wishes are known once every cache was listed at its latest state under our lease: what a
@@ -136,7 +133,7 @@ struct Parts {
   kube::Informer<api::Listener>& listeners;
   kube::Informer<api::LoadBalancer>& balancers;
   kube::Informer<api::PortBlock>& blocks;
-  std::vector<module::Core::TargetCheck> vouchers;
+  std::map<std::string, module::Core::TargetCheck, std::less<>> vouchers;  // by kind
   std::vector<module::Core::NameStep> on_name;
   claims::Grantor grantor;
   frontend::Contenders contenders;

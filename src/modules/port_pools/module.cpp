@@ -113,7 +113,7 @@ struct Parts {
   }
 
   void add_to_core(module::Core& core) {
-    core.vouchers.emplace_back([this](const api::Listener& listener) {
+    core.vouchers.emplace(claims::kPoolOwner, [this](const api::Listener& listener) {
       return controllers::portpool::check_targets(listener, pods);
     });
     core.on_name.emplace_back(
