@@ -11,6 +11,7 @@ using Listeners = kube::Typed<Listener>;
 using PortBindings = kube::Typed<PortBinding>;
 using LoadBalancers = kube::Typed<LoadBalancer>;
 using PortBlocks = kube::Typed<PortBlock>;
+using Ingresses = kube::Typed<Ingress>;
 
 inline PortPools port_pools(kube::Client& client, kube::Store<PortPool>& store) {
   return {client, store, port_pool_kind().type, decode_port_pool};
@@ -26,6 +27,9 @@ inline LoadBalancers load_balancers(kube::Client& client, kube::Store<LoadBalanc
 }
 inline PortBlocks port_blocks(kube::Client& client, kube::Store<PortBlock>& store) {
   return {client, store, port_block_kind().type, decode_port_block};
+}
+inline Ingresses ingresses(kube::Client& client, kube::Store<Ingress>& store) {
+  return {client, store, ingress_kind().type, decode_ingress};
 }
 
 }  // namespace berth::api

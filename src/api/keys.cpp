@@ -23,6 +23,19 @@ bool is_plain(char c) {
 }
 bool fits_label(char c) { return is_plain(c) || c == '-' || c == '_' || c == '.'; }
 
+std::map<std::string, std::string> listener_labels(std::string_view owner_kind,
+                                                   std::string_view owner,
+                                                   const model::LoadBalancerRef& load_balancer,
+                                                   bool segment) {
+  return {
+      {std::string(kSegmentLabel), segment ? "true" : "false"},
+      {std::string(kLoadBalancerIdLabel), label_value(model::listener_base_name(load_balancer))},
+      {std::string(kLoadBalancerRegionLabel), label_value(load_balancer.region)},
+      {std::string(kOwnerKindKey), std::string(owner_kind)},
+      {std::string(kOwnerNameKey), label_value(owner)},
+  };
+}
+
 }  // namespace
 
 std::string label_value(std::string_view text) {
@@ -60,16 +73,19 @@ std::map<std::string, std::string> pool_listener_labels(std::string_view pool,
                                                         std::string_view item,
                                                         const model::LoadBalancerRef& load_balancer,
                                                         bool segment) {
-  return {
-      {std::string(kSegmentLabel), segment ? "true" : "false"},
-      {std::string(kLoadBalancerIdLabel), label_value(model::listener_base_name(load_balancer))},
-      {std::string(kLoadBalancerRegionLabel), label_value(load_balancer.region)},
-      {std::string(kPoolListenerLabel), "true"},
-      {std::string(kUptimeCheckLabel), "true"},
-      {pool_item_label(pool, item), std::string(kPoolItemLabelValue)},
-      {std::string(kOwnerKindKey), "PortPool"},
-      {std::string(kOwnerNameKey), label_value(pool)},
-  };
+  auto labels = listener_labels("PortPool", pool, load_balancer, segment);
+  labels.emplace(kPoolListenerLabel, "true");
+  labels.emplace(kUptimeCheckLabel, "true");
+  labels.emplace(pool_item_label(pool, item), kPoolItemLabelValue);
+  return labels;
+}
+
+std::map<std::string, std::string> ingress_listener_labels(
+    std::string_view ingress, const model::LoadBalancerRef& load_balancer, bool segment) {
+  auto labels = listener_labels("Ingress", ingress, load_balancer, segment);
+  // One that is called like another label goes without: by the others it is found too.
+  labels.emplace(label_value(ingress), kIngressLabelValue);
+  return labels;
 }
 
 }  // namespace berth::api

@@ -20,6 +20,12 @@ inline constexpr std::string_view kNodeBinding = "Node";
 inline constexpr std::string_view kUnreadySinceAnnotation =
     "unready_timestamp.networkextension.bkbcs.tencent.com";
 
+// Of Ingresses: their load balancers, with commas between them. Names count where there are no ids.
+inline constexpr std::string_view kLoadBalancerIdsAnnotation =
+    "networkextension.bkbcs.tencent.com/lbids";
+inline constexpr std::string_view kLoadBalancerNamesAnnotation =
+    "networkextension.bkbcs.tencent.com/lbnames";
+
 // Of Listeners.
 inline constexpr std::string_view kSegmentLabel = "segmentlistener.bkbcs.tencent.com";
 inline constexpr std::string_view kLoadBalancerIdLabel = "ingress.bkbcs.tencent.com/lbid";
@@ -27,6 +33,7 @@ inline constexpr std::string_view kLoadBalancerRegionLabel = "ingress.bkbcs.tenc
 inline constexpr std::string_view kPoolListenerLabel = "portpool.bkbcs.tencent.com";
 inline constexpr std::string_view kUptimeCheckLabel = "uptime_check.bkbcs.tencent.com";
 inline constexpr std::string_view kPoolItemLabelValue = "portpool-item-name";
+inline constexpr std::string_view kIngressLabelValue = "ingress-name";
 inline constexpr std::string_view kOwnerKindKey = "owner-kind";
 inline constexpr std::string_view kOwnerNameKey = "owner-name";
 // The field of a Listener's status that has the name of an owner of this kind; empty: none has.
@@ -57,5 +64,9 @@ std::map<std::string, std::string> pool_listener_labels(std::string_view pool,
                                                         std::string_view item,
                                                         const model::LoadBalancerRef& load_balancer,
                                                         bool segment);
+// The same of an Ingress's Listener. One of them has the Ingress's name as its key, cut and
+// completed with a digest where it is longer than a key may be.
+std::map<std::string, std::string> ingress_listener_labels(
+    std::string_view ingress, const model::LoadBalancerRef& load_balancer, bool segment);
 
 }  // namespace berth::api

@@ -48,5 +48,35 @@ TEST(Keys, APoolsListenerHasTheLabelsOfUpstream) {
   EXPECT_EQ(labels, expected);
 }
 
+TEST(Keys, AnIngresssListenerHasTheLabelsOfUpstream) {
+  const auto labels = ingress_listener_labels("web", {model::Provider::tencent, "ap-x", "lb-xxx"},
+                                              /*segment=*/true);
+  const std::map<std::string, std::string> expected{{"web", "ingress-name"},
+                                                    {"segmentlistener.bkbcs.tencent.com", "true"},
+                                                    {"ingress.bkbcs.tencent.com/lbid", "lb-xxx"},
+                                                    {"ingress.bkbcs.tencent.com/lbregion", "ap-x"},
+                                                    {"owner-kind", "Ingress"},
+                                                    {"owner-name", "web"}};
+  EXPECT_EQ(labels, expected);
+}
+
+TEST(Keys, ALongNameOfAnIngressStillFitsItsLabel) {
+  const std::string name(80, 'w');
+  const auto labels = ingress_listener_labels(name, {}, false);
+  for (const auto& [key, value] : labels) {
+    EXPECT_LE(key.size() - (key.find('/') == std::string::npos ? 0 : key.find('/') + 1),
+              kMaxLabelText);
+    EXPECT_LE(value.size(), kMaxLabelText);
+  }
+  EXPECT_EQ(labels.at(label_value(name)), "ingress-name");
+}
+
+// Its name is a key of ours.
+TEST(Keys, AnIngressTakesNoOtherLabelAway) {
+  const auto labels = ingress_listener_labels("owner-kind", {}, false);
+  EXPECT_EQ(labels.at("owner-kind"), "Ingress");
+  EXPECT_EQ(labels.at("owner-name"), "owner-kind");
+}
+
 }  // namespace
 }  // namespace berth::api
