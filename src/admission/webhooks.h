@@ -9,12 +9,14 @@ namespace berth::admission {
 inline constexpr std::string_view kHostPortsHook = "host-ports.berth.dev";
 inline constexpr std::string_view kPodPortsHook = "pod-ports.berth.dev";
 inline constexpr std::string_view kPortPoolsHook = "portpools.berth.dev";
+inline constexpr std::string_view kIngressesHook = "ingresses.berth.dev";
 inline constexpr std::string_view kTemplateHintHook = "template-hint.berth.dev";
 inline constexpr std::string_view kNamespaceHintHook = "namespace-hint.berth.dev";
 
 inline constexpr std::string_view kPodPortsPath = "/mutate-pod-ports";
 inline constexpr std::string_view kHostPortsPath = "/mutate-host-ports";
 inline constexpr std::string_view kPortPoolsPath = "/validate-portpools";
+inline constexpr std::string_view kIngressesPath = "/validate-ingresses";
 inline constexpr std::string_view kTemplateHintPath = "/hint-template";
 inline constexpr std::string_view kNamespaceHintPath = "/hint-namespace";
 

@@ -162,6 +162,8 @@ std::span<const Field> fields_of<IngressStatus>() {
   static constexpr Field f[] = {
       field<&IngressStatus::load_balancers>("loadbalancers", "Its load balancers.",
                                             {.max_items = kMaxLoadBalancersPerIngress}),
+      field<&IngressStatus::status>("status", "Ready when every listener is as written."),
+      field<&IngressStatus::message>("message", "What is in the way."),
   };
   static_assert(covers<IngressStatus>(f));
   return f;
@@ -176,6 +178,9 @@ const KindInfo& ingress_kind() {
           "Ports of load balancers that lead to Services, and to the Pods of a workload one by "
           "one.",
       .status_subresource = false,
+      .columns = {{"status", "string", ".status.status"},
+                  {"address", "string", ".status.loadbalancers[*].ips[*]"},
+                  {"message", "string", ".status.message"}},
       .spec_fields = fields_of<IngressSpec>,
       .status_fields = fields_of<IngressStatus>,
   };

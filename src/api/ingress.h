@@ -121,8 +121,13 @@ struct IngressSpec {
   std::vector<PortMapping> port_mappings{};
 };
 
+// What is told beside its load balancers, upstream does not have.
 struct IngressStatus {
   std::vector<LoadBalancerBrief> load_balancers{};
+  std::string status{};   // "Ready" or "NotReady"
+  std::string message{};  // what is in the way
+
+  friend bool operator==(const IngressStatus&, const IngressStatus&) = default;
 };
 
 struct Ingress {

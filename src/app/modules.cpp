@@ -2,6 +2,7 @@
 
 #include "modules/core/module.h"
 #include "modules/host_ports/module.h"
+#include "modules/ingress/module.h"
 #include "modules/port_pools/module.h"
 
 namespace berth::app {
@@ -11,6 +12,7 @@ namespace {
 constexpr module::Module kModules[] = {
     {modules::core::declare, modules::core::build},
     {modules::port_pools::declare, modules::port_pools::build, &modules::port_pools::kReport},
+    {modules::ingress::declare, modules::ingress::build, &modules::ingress::kReport},
     {modules::host_ports::declare, modules::host_ports::build, &modules::host_ports::kReport},
 };
 

@@ -14,8 +14,7 @@ Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
   });
   // Grants have no names in them; and somebody may have deleted them. Listeners say all of it.
   if (!known || stands_on.size() < texts.size()) {
-    for (model::Standing& one : held_by(whose, stands_on))
-      stands_on.push_back(std::move(one));
+    for (model::Standing& one : held_by(whose, stands_on)) stands_on.push_back(std::move(one));
   }
   return model::resolve(texts, defaults_, stands_on, look_up_);
 }
@@ -37,7 +36,8 @@ std::vector<model::Standing> Resolver::granted_to(const TextsOf& whose) const {
 std::vector<model::Standing> Resolver::held_by(const TextsOf& whose,
                                                const std::vector<model::Standing>& granted) const {
   std::set<std::pair<model::LoadBalancerRef, std::string>> out;
-  for (const ListenerPtr& listener : listeners_.by_index(kOwnerIndex, owner_key(whose.kind, whose.key))) {
+  for (const ListenerPtr& listener :
+       listeners_.by_index(kOwnerIndex, owner_key(whose.kind, whose.key))) {
     if (!whose.part.empty() && item_of(*listener) != whose.part) continue;
     const std::optional<Identity> identity = identity_of(*listener);
     if (!identity || identity->owner_uid != whose.uid) continue;

@@ -19,8 +19,7 @@ bool may_shrink(const WantedGrant& wanted, const std::vector<ledger::Grant>& gra
   const auto is_outside = [&](const auto& one) { return !wanted.grant.ports.contains(one.ports); };
   const std::vector<ledger::Grant> own = ledger::own_grants(grants, wanted.grant);
   if (std::ranges::none_of(own, is_outside)) return false;
-  const auto held =
-      standing.holdings_on(wanted.lb, claims::of_owner(wanted.grant.owner.uid));
+  const auto held = standing.holdings_on(wanted.lb, claims::of_owner(wanted.grant.owner.uid));
   return std::ranges::none_of(held, [&](const ledger::Holding& one) {
     return one.item == wanted.grant.item && one.transport == wanted.grant.transport &&
            is_outside(one);

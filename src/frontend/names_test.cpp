@@ -115,14 +115,14 @@ TEST_F(NamesTest, AForeignListenerOfAnotherLoadBalancerIsNotInTheWay) {
 // One want of TCP or UDP 443, whose names leave that out while they can.
 WantedPart part_of(const std::string& protocol, const model::LoadBalancerRef& lb = kEast) {
   const std::string transport = protocol == "UDP" ? "udp" : "tcp";
-  return {.name = protocol,
-          .listeners = {{.name = "lb-1-443",
-                         .other_name = "lb-1-" + transport + "-443",
-                         .part = protocol,
-                         .lb = lb,
-                         .spec = {.load_balancer_id = lb.region + ":lb-1",
-                                  .port = 443,
-                                  .protocol = protocol}}}};
+  return {
+      .name = protocol,
+      .listeners = {
+          {.name = "lb-1-443",
+           .other_name = "lb-1-" + transport + "-443",
+           .part = protocol,
+           .lb = lb,
+           .spec = {.load_balancer_id = lb.region + ":lb-1", .port = 443, .protocol = protocol}}}};
 }
 
 TEST_F(NamesTest, OfTcpAndUdpTheSecondHasItsProtocolInItsName) {

@@ -61,6 +61,9 @@ struct Config {
   // Names of what we make at a provider begin so: clusters that share a load balancer need
   // different ones.
   std::string cluster_id{kDefaultClusterId};
+  // Names of an Ingress's Listeners always have their protocol, as upstream's with its setting
+  // TCP_UDP_PORT_REUSE. Otherwise they have it where TCP and UDP of one port are both wanted.
+  bool names_have_protocol = false;
   // From when on grants of a load balancer are written in blocks. Only tests make it smaller.
   ledger::Layout grants{};
   // How long a port stays unused between two owners, after the load balancer has let the first one

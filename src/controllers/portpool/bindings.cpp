@@ -6,7 +6,7 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/binding_view.h"
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/failures.h"
+#include "frontend/failures.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
 
@@ -56,7 +56,7 @@ BindingController::BindingController(Tasks& tasks, kube::Client& client, Caches 
       sealer_(sealer),
       events_(events),
       options_(std::move(options)),
-      controller_(tasks, counting_failures("portbinding", kWorkers, registry),
+      controller_(tasks, frontend::counting_failures("portbinding", kWorkers, registry),
                   [this](const Context& c, const PodKey& k) { return reconcile(c, k); }) {
   watch();
 }

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
-#include <set>
 
 #include "api/walkers.h"
-#include "claims/finalizer.h"
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/failures.h"
+#include "frontend/failures.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_survey.h"
 
@@ -26,19 +24,6 @@ constexpr Duration kGather = std::chrono::milliseconds{100};
 // A conflict over ports, or a load balancer that does not answer, may be over by then.
 constexpr Duration kTryAgain = std::chrono::seconds{10};
 
-// Pools that have a grant in the object, or had.
-template <class T>
-std::set<ObjectKey> pools_in(const kube::Change<T>& change) {
-  std::set<ObjectKey> out;
-  for (const auto& object : {change.before, change.after}) {
-    if (!object) continue;
-    for (const api::Grant& grant : object->spec.grants)
-      if (grant.owner_kind == claims::kPoolOwner)
-        out.insert({grant.owner_namespace, grant.owner_name});
-  }
-  return out;
-}
-
 }  // namespace
 
 PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches,
@@ -54,7 +39,7 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
         return resolver.load_balancers_of(pool, item);
       }),
       defaults_(std::move(defaults)),
-      controller_(tasks, counting_failures("portpool", kWorkers, registry),
+      controller_(tasks, frontend::counting_failures("portpool", kWorkers, registry),
                   [this](const Context& c, const PoolKey& k) { return reconcile(c, k); }) {
   watch();
 }
@@ -91,14 +76,13 @@ void PoolController::watch() {
   // An address or an error of a load balancer shows in the pools that use it. A pool that has just
   // given an item's ports back may have another item that waits for them.
   controller_.watch(caches_.balancers, [this](const auto& change, const auto& emit) {
-    std::set<ObjectKey> pools = pools_in(change);
     const claims::GrantBook book(caches_.balancers, caches_.blocks);
-    for (const ledger::Grant& grant : book.on(change.object().meta.name))
-      if (grant.owner.kind == claims::kPoolOwner) pools.insert({grant.owner.ns, grant.owner.name});
-    for (const ObjectKey& pool : pools) emit(PoolKey(pool));
+    for (const ObjectKey& pool : frontend::owners_on(change, claims::kPoolOwner, book))
+      emit(PoolKey(pool));
   });
   controller_.watch(caches_.blocks, [](const auto& change, const auto& emit) {
-    for (const ObjectKey& pool : pools_in(change)) emit(PoolKey(pool));
+    for (const ObjectKey& pool : frontend::owners_in(change, claims::kPoolOwner))
+      emit(PoolKey(pool));
   });
 }
 
@@ -118,20 +102,12 @@ void PoolController::look_at_those_with(const model::LoadBalancerRef& named) {
 
 Result<Requeue> PoolController::reconcile(const Context& context, const PoolKey& key) {
   const auto pool = caches_.pools.get(key.object);
-  frontend::Round round;
-  if (Result<> settled = keeper_.settle_grants(context, objects_.type(), key.object,
-                                               pool ? pool->meta.uid : "", round);
-      !settled)
-    return pass(settled);
-  if (round.overtaken) return Requeue{.after = kCatchUp};
-  if (!pool) return Requeue{};
-  if (pool->meta.deleting) return let_go(context, *pool);
-  if (claims::has_our_finalizer(pool->meta)) return keep(context, *pool);
-  const auto taken = objects_.patch(context, key.object, kube::PatchType::json,
-                                    claims::finalizer_patch(pool->meta, true));
-  if (taken) return Requeue{};  // our own write brings it back
-  if (was_overtaken(taken.error())) return Requeue{.after = kCatchUp};
-  return fail(taken.error());
+  const auto over = frontend::begin(context, keeper_, objects_, key.object, pool.get());
+  if (!over) return fail(over.error());
+  if (*over) return **over;
+  if (pool->meta.deleting)
+    return frontend::let_go(context, keeper_, objects_, *pool, owner_of(*pool));
+  return keep(context, *pool);
 }
 
 Result<Requeue> PoolController::keep(const Context& context, const api::PortPool& pool) {
@@ -158,16 +134,9 @@ Result<std::map<std::string, frontend::PartReport>> PoolController::ensure_grant
     const Context& context, const api::PortPool& pool, PoolWants& wants) {
   const frontend::Owner owner = owner_of(pool);
   keeper_.contend(owner, wanted_grants(pool, refs_of_));
-  std::map<std::string, frontend::PartReport> reports = std::move(wants.unreadable);
-  for (const frontend::WantedPart& part : wants.parts) {
-    if (reports.contains(part.name)) continue;
-    Result<frontend::PartReport> report = keeper_.ensure_grants(
-        context, owner, part,
-        [&](const Error& error) { events_.record(pool_failed(pool, error)); });
-    if (!report) return pass(report);
-    reports[part.name] = std::move(*report);
-  }
-  return reports;
+  return frontend::ensure_all(
+      context, keeper_, owner, wants.parts, std::move(wants.unreadable),
+      [&](const Error& error) { events_.record(pool_failed(pool, error)); });
 }
 
 Result<> PoolController::write_status(const Context& context, const api::PortPool& pool,
@@ -194,19 +163,6 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
   if (status.status == api::kReady && pool.status.status != api::kReady)
     events_.record(pool_is_ready(pool));
   return {};
-}
-
-Result<Requeue> PoolController::let_go(const Context& context, const api::PortPool& pool) {
-  if (!claims::has_our_finalizer(pool.meta)) return Requeue{};
-  frontend::Round round;
-  Result<bool> gone = keeper_.let_go(context, owner_of(pool), round);
-  if (!gone) return pass(gone);
-  if (!*gone) return Requeue{.after = round.overtaken ? std::optional(kCatchUp) : std::nullopt};
-  Result<> freed = objects_.patch_away(context, pool.meta.key(), kube::PatchType::json,
-                                       claims::finalizer_patch(pool.meta, false));
-  if (!freed && was_overtaken(freed.error())) return Requeue{.after = kCatchUp};
-  if (!freed) return pass(freed);
-  return Requeue{};
 }
 
 }  // namespace berth::controllers::portpool

@@ -34,7 +34,6 @@ class PoolController {
   void watch();
   Result<kube::Requeue> reconcile(const Context& context, const PoolKey& key);
   Result<kube::Requeue> keep(const Context& context, const api::PortPool& pool);
-  Result<kube::Requeue> let_go(const Context& context, const api::PortPool& pool);
   Result<std::map<std::string, frontend::PartReport>> ensure_grants(const Context& context,
                                                                     const api::PortPool& pool,
                                                                     PoolWants& wants);

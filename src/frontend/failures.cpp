@@ -1,6 +1,6 @@
-#include "controllers/portpool/failures.h"
+#include "frontend/failures.h"
 
-namespace berth::controllers::portpool {
+namespace berth::frontend {
 
 kube::ControllerOptions counting_failures(const std::string& object, int workers,
                                           metrics::Registry* registry) {
@@ -19,4 +19,4 @@ kube::ControllerOptions counting_failures(const std::string& object, int workers
   return options;
 }
 
-}  // namespace berth::controllers::portpool
+}  // namespace berth::frontend

@@ -6,10 +6,10 @@
 #include "kube/runtime/controller.h"
 #include "metrics/registry.h"
 
-namespace berth::controllers::portpool {
+namespace berth::frontend {
 
 // Options of the controller of this kind of objects. The registry may be null, and outlives it.
 kube::ControllerOptions counting_failures(const std::string& object, int workers,
                                           metrics::Registry* registry);
 
-}  // namespace berth::controllers::portpool
+}  // namespace berth::frontend

@@ -1,0 +1,86 @@
+#include "admission/ingresses.h"
+
+#include <algorithm>
+
+#include "api/decode.h"
+
+namespace berth::admission {
+namespace {
+
+using kube::AdmissionAnswer;
+using kube::AdmissionRequest;
+
+bool is_same(const wire::Value& before, const wire::Value& after, std::string_view pointer) {
+  const wire::Value* const a = wire::find(before, pointer);
+  const wire::Value* const b = wire::find(after, pointer);
+  return a && b ? *a == *b : a == b;
+}
+
+// One from before our rules, or under another controller's, must still get labels and finalizers;
+// its status says what is wrong with it.
+bool keeps_what_counts(const AdmissionRequest& request) {
+  return request.operation == "UPDATE" && is_same(request.old_object, request.object, "/spec") &&
+         is_same(request.old_object, request.object, "/metadata/annotations");
+}
+
+bool is_owner(const ledger::GrantOwner& owner, const api::Ingress& ingress) {
+  return owner.kind == api::ingress_kind().type.kind && owner.ns == ingress.meta.ns.view() &&
+         owner.name == ingress.meta.name;
+}
+
+}  // namespace
+
+Result<AdmissionAnswer> IngressGate::admit(const AdmissionRequest& request) const {
+  // It is on its way out: nothing may hold its finalizers back.
+  if (!wire::string_at(request.object, "/metadata/deletionTimestamp").empty() ||
+      keeps_what_counts(request))
+    return AdmissionAnswer{};
+  Result<api::Ingress> ingress = api::decode_incoming_ingress(request.object);
+  if (!ingress) return fail(std::move(ingress.error()).about(request.describe()));
+  if (Result<> valid = api::validate(*ingress, defaults_); !valid) return pass(valid);
+  const Result<api::IngressLoadBalancers> written = api::load_balancers_of(*ingress);
+  if (!written) return fail(Error(written.error()).about(request.describe()));
+  const auto lbs = resolver_.load_balancers_of(
+      {.kind = api::ingress_kind().type.kind, .key = ingress->meta.key(), .uid = ingress->meta.uid},
+      written->texts);
+  // What a name means may not be known yet: who has the ports is said by the status then.
+  if (!lbs) return AdmissionAnswer{.warnings = api::warnings_about(*ingress)};
+  if (Result<> free = check_ports(*ingress, *lbs); !free) return pass(free);
+  return AdmissionAnswer{.warnings = warnings_about(*ingress, *lbs)};
+}
+
+Result<> IngressGate::check_ports(const api::Ingress& ingress,
+                                  const std::vector<model::LoadBalancerRef>& lbs) const {
+  for (const model::LoadBalancerRef& lb : lbs) {
+    for (const api::IngressPorts& wanted : api::ports_of(ingress)) {
+      for (const ledger::Grant& grant : book_.on(model::object_name(lb), wanted.ports)) {
+        if (grant.transport != wanted.transport || !grant.ports.overlaps(wanted.ports) ||
+            ledger::is_block(grant) || is_owner(grant.owner, ingress))
+          continue;
+        return fail(error_of(Code::conflict, "{} ports {}-{} of {} are granted to {}{}{}",
+                             model::to_string(grant.transport), grant.ports.first, grant.ports.last,
+                             model::to_string(lb), grant.owner.to_string(),
+                             grant.item.empty() ? "" : ", ", grant.item)
+                        .about("Ingress " + ingress.meta.key().to_string())
+                        .at(wanted.field)
+                        .with_hint("choose other ports, or another load balancer"));
+      }
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> IngressGate::warnings_about(
+    const api::Ingress& ingress, const std::vector<model::LoadBalancerRef>& lbs) const {
+  std::vector<std::string> out = api::warnings_about(ingress);
+  for (const model::LoadBalancerRef& lb : lbs) {
+    if (is_served_(lb)) continue;
+    out.push_back(fmt::format(
+        "Ingress {}: nothing here serves {} load balancers: {} stays without "
+        "listeners until the controller can",
+        ingress.meta.key().to_string(), model::to_string(lb.provider), model::to_string(lb)));
+  }
+  return out;
+}
+
+}  // namespace berth::admission

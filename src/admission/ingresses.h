@@ -1,0 +1,41 @@
+// Lets Ingresses in and change, or says why not: what the schema cannot say, and ports that another
+// owner has.
+#pragma once
+
+#include <functional>
+
+#include "api/ingress.h"
+#include "claims/grant_book.h"
+#include "claims/resolver.h"
+#include "kube/admission/review.h"
+
+namespace berth::admission {
+
+class IngressGate {
+ public:
+  // Whether somebody carries traffic for it.
+  using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
+
+  IngressGate(const claims::GrantBook& book, const claims::Resolver& resolver,
+              model::LoadBalancerDefaults defaults, IsServed is_served)
+      : book_(book),
+        resolver_(resolver),
+        defaults_(std::move(defaults)),
+        is_served_(std::move(is_served)) {}
+
+  // On every replica; any thread.
+  Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
+
+ private:
+  Result<> check_ports(const api::Ingress& ingress,
+                       const std::vector<model::LoadBalancerRef>& lbs) const;
+  std::vector<std::string> warnings_about(const api::Ingress& ingress,
+                                          const std::vector<model::LoadBalancerRef>& lbs) const;
+
+  const claims::GrantBook& book_;
+  const claims::Resolver& resolver_;
+  const model::LoadBalancerDefaults defaults_;
+  const IsServed is_served_;
+};
+
+}  // namespace berth::admission
