@@ -216,6 +216,10 @@ std::optional<PortsClash> clash_of(std::span<const IngressPorts> wanted,
 // that do not go together, ports that overlap. Errors name the object, the field, what was found
 // and what is allowed.
 Result<> validate(const Ingress& ingress, const model::LoadBalancerDefaults& defaults = {});
+// What only whoever knows the load balancer can say: some have no segments. `type` is "OPEN" or
+// "INTERNAL", empty where it is not known.
+Result<> validate_segments(const Ingress& ingress, const model::LoadBalancerRef& lb,
+                           std::string_view type);
 // What is taken as it was written and does nothing, or something else than one might think.
 std::vector<std::string> warnings_about(const Ingress& ingress);
 

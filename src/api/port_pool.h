@@ -97,6 +97,10 @@ Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
 // What the schema cannot say: ranges that are upside down, names and ranges that repeat. Errors
 // name the object, the field, what was found and what is allowed.
 Result<> validate(const PortPool& pool, const model::LoadBalancerDefaults& defaults = {});
+// What only whoever knows the load balancer can say: some have no segments. `type` is "OPEN" or
+// "INTERNAL", empty where it is not known.
+Result<> validate_segments(const PortPool& pool, std::size_t item, const model::LoadBalancerRef& lb,
+                           std::string_view type);
 // What may not change, and ranges that may only grow.
 Result<> validate_update(const PortPool& before, const PortPool& after,
                          const model::LoadBalancerDefaults& defaults = {});

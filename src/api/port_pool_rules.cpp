@@ -3,10 +3,9 @@
 #include <set>
 
 #include "api/keys.h"
+#include "api/listener_rules.h"
 #include "api/port_pool.h"
-#include "api/walkers.h"
 #include "base/text.h"
-#include "model/load_balancer_name.h"
 
 namespace berth::api {
 namespace {
@@ -36,20 +35,6 @@ std::optional<Breach> check_name(const std::string& name) {
   if (name.size() <= kMaxLabelText) return std::nullopt;
   return Breach{"metadata.name", fmt::format("'{}' has {} characters, at most {} are allowed", name,
                                              name.size(), kMaxLabelText)};
-}
-
-// Listeners of both would have the same names, in which there is no region, and a dash for what
-// names of objects do not know. Two references to one load balancer are not meant.
-bool share_names(const LoadBalancerRef& a, const LoadBalancerRef& b) {
-  if (model::is_name(a) || model::is_name(b)) return false;  // their ids are not known yet
-  return a != b && model::listener_base_name(a) == model::listener_base_name(b);
-}
-
-std::string shared_names(const LoadBalancerRef& a, const LoadBalancerRef& b) {
-  return fmt::format(
-      "Listeners of {} and {} have the same names ('{}-...'), which have no region "
-      "and '-' for other characters",
-      model::to_string(a), model::to_string(b), model::listener_base_name(a));
 }
 
 std::optional<Breach> check_ids(const PortPoolItem& item, const std::string& path) {
@@ -171,6 +156,17 @@ std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadIte
                             model::to_string(*shared))};
 }
 
+// What the pool asks of all listeners, at each provider of this item's.
+std::optional<Breach> check_attribute_for(const PortPool& pool, const ReadItem& read) {
+  if (!pool.spec.listener_attribute) return std::nullopt;
+  for (const LoadBalancerRef& ref : read.load_balancers) {
+    if (auto breach = check_attribute(*pool.spec.listener_attribute, /*layer7=*/false,
+                                      model::traits_of(ref.provider), "spec.listenerAttribute"))
+      return breach;
+  }
+  return std::nullopt;
+}
+
 // An item may get more ports and another protocol, and loses neither: Pods may have them.
 std::optional<Breach> check_growth(const PortPoolItem& before, const PortPoolItem& after,
                                    const std::string& path) {
@@ -248,11 +244,21 @@ Result<> validate(const PortPool& pool, const LoadBalancerDefaults& defaults) {
     ReadItem read{.item = &item};
     if (const auto breach = check_item(read, fmt::format("spec.poolItems[{}]", j), defaults))
       return refuse(pool, *breach);
+    if (const auto breach = check_attribute_for(pool, read)) return refuse(pool, *breach);
     for (std::size_t i = 0; i < j; ++i) {
       if (const auto breach = check_pair(items[i], i, read, j)) return refuse(pool, *breach);
     }
     items.push_back(std::move(read));
   }
+  return {};
+}
+
+Result<> validate_segments(const PortPool& pool, std::size_t item, const LoadBalancerRef& lb,
+                           std::string_view type) {
+  if (pool.spec.pool_items[item].segment_length <= 1) return {};
+  const auto breach =
+      check_segments(lb, type, fmt::format("spec.poolItems[{}].segmentLength", item));
+  if (breach) return refuse(pool, *breach);
   return {};
 }
 

@@ -93,6 +93,46 @@ TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
             "of which it is another spelling: give one of them");
 }
 
+// Numbers and policies that no listener of the pool could have.
+TEST(PortPool, AttributesAreWhatTheLoadBalancersTake) {
+  const auto refused = [](const std::string& attribute, const model::LoadBalancerDefaults& at) {
+    std::string yaml = kTwoItems;
+    yaml.replace(yaml.find("spec:"), 5, "spec:\n  listenerAttribute: {" + attribute + "}");
+    const Result<> valid = validate(pool(yaml), at);
+    return valid ? "" : valid.error().field + ": " + valid.error().message;
+  };
+  const model::LoadBalancerDefaults edge{};
+  const model::LoadBalancerDefaults tencent{model::Provider::tencent, "ap-nanjing"};
+  EXPECT_EQ(refused("lbPolicy: IP_HASH", edge), "");
+  EXPECT_EQ(refused("lbPolicy: IP_HASH", tencent),
+            "spec.listenerAttribute.lbPolicy: 'IP_HASH' is for HTTP and HTTPS alone on Tencent "
+            "load balancers: write WRR or LEAST_CONN");
+  EXPECT_EQ(refused("sessionTime: 10", edge), "");
+  EXPECT_EQ(refused("sessionTime: 10", tencent),
+            "spec.listenerAttribute.sessionTime: 10 is neither 0 nor in 30-3600, as Tencent load "
+            "balancers have it");
+  const std::string slow = "healthCheck: {enabled: true, timeout: 6, intervalTime: 5}";
+  EXPECT_EQ(refused(slow, edge),
+            "spec.listenerAttribute.healthCheck.timeout: 6 seconds are not within the interval of "
+            "5 seconds (intervalTime)");
+  EXPECT_EQ(refused("healthCheck: {enabled: false, timeout: 6, intervalTime: 5}", tencent), "");
+  EXPECT_EQ(refused("sessionTime: 60, lbPolicy: LEAST_CONN", tencent), "")
+      << "users' YAML has both";
+}
+
+TEST(PortPool, SegmentsAreForPublicLoadBalancers) {
+  PortPool rooms = pool(kTwoItems);
+  const model::LoadBalancerRef clb{model::Provider::tencent, "ap-nanjing", "lb-1"};
+  EXPECT_TRUE(validate_segments(rooms, 1, clb, "INTERNAL")) << "it has single ports";
+  rooms.spec.pool_items[1].segment_length = 5;
+  EXPECT_TRUE(validate_segments(rooms, 1, clb, "OPEN"));
+  const Result<> refused = validate_segments(rooms, 1, clb, "INTERNAL");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().to_string(),
+            "invalid: PortPool games/rooms: spec.poolItems[1].segmentLength: segments of ports on "
+            "ap-nanjing:lb-1, which is an internal load balancer: only public ones have them");
+}
+
 TEST(PortPool, TlsIsRefusedInsteadOfBeingCarriedAsPlainTcp) {
   EXPECT_EQ(refusal("protocol: TCP", "protocol: 'TCP,TCP_SSL'"),
             "PortPool games/rooms: spec.poolItems[0].protocol: 'TCP,TCP_SSL': no load balancer "

@@ -1,18 +1,11 @@
 // What a PortPool asks for that nobody does: the part of port_pool.h that people read as warnings.
 #include <algorithm>
 
+#include "api/listener_rules.h"
 #include "api/port_pool.h"
-#include "wire/value.h"
 
 namespace berth::api {
 namespace {
-
-// A dial test that is switched off asks for nothing.
-bool is_dialled(const Json& uptime_check) {
-  if (!uptime_check.text) return false;
-  const Result<wire::Value> value = wire::parse_json(*uptime_check.text);
-  return value && wire::bool_at(*value, "/enabled").value_or(true);
-}
 
 class Warnings {
  public:
@@ -85,8 +78,6 @@ class Warnings {
     }
     if (!unused.empty()) warn(path, fmt::format("kept and not acted on: {}", unused));
   }
-
-  static constexpr std::string_view kNoDialTest = "is kept and not acted on: no dial test is made";
 
   const std::string object_;
   std::vector<std::string> out_;

@@ -22,6 +22,39 @@ bool is_tencent_id(std::string_view text) {
 
 bool is_arn(std::string_view text) { return text.starts_with("arn:"); }
 
+// As the guide says that users have; the API takes some that are a little wider.
+constexpr AttributeLimits kTencentLayer4{.session_seconds = {30, 3600},
+                                         .probe_timeout = {2, 60},
+                                         .probe_interval = {5, 300},
+                                         .probe_count = {2, 10},
+                                         .timeout_may_be_interval = false,
+                                         .has_source_ip = false,
+                                         .has_code_texts = false};
+constexpr AttributeLimits kTencentLayer7{.session_seconds = {30, 3600},
+                                         .probe_timeout = {2, 60},
+                                         .probe_interval = {5, 300},
+                                         .probe_count = {2, 10},
+                                         .timeout_may_be_interval = false,
+                                         .has_code_texts = false,
+                                         .max_domain = 80,
+                                         .max_path = 200};
+constexpr AttributeLimits kAwsLayer4{.session_seconds = {1, 604800},
+                                     .probe_timeout = {2, 120},
+                                     .probe_interval = {5, 300},
+                                     .probe_count = {2, 10},
+                                     .default_timeout = 10,
+                                     .default_interval = 30};
+constexpr AttributeLimits kAwsLayer7{.session_seconds = {1, 604800},
+                                     .probe_timeout = {2, 120},
+                                     .probe_interval = {5, 300},
+                                     .probe_count = {2, 10},
+                                     .default_timeout = 5,
+                                     .default_interval = 30};
+constexpr AttributeLimits kGoogle{.probe_timeout = {1, 300},
+                                  .probe_interval = {1, 300},
+                                  .probe_count = {1, 10},
+                                  .default_timeout = 5};
+
 // In the order of the enumeration. Sources: the providers' API documentation; where one takes a
 // single listener or rule for each call, batches are of one.
 constexpr std::array<ProviderTraits, 4> kTraits{
@@ -43,13 +76,16 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                    .title = "Tencent",
                    .is_id = is_tencent_id,
                    .has_gateways = true,
+                   .ranges_are_public = true,
                    // Its documentation says 50 ports, its API "less than 50".
                    .abilities = {.create_batch = 49,
                                  .target_batch = 500,
                                  .has_open_ranges = true,
                                  .protocols = {Protocol::tcp, Protocol::udp, Protocol::tls,
                                                Protocol::quic, Protocol::http, Protocol::https},
-                                 .max_listener_name = 60}},
+                                 .max_listener_name = 60},
+                   .layer4 = kTencentLayer4,
+                   .layer7 = kTencentLayer7},
     // Listeners have no name there: a tag carries it.
     ProviderTraits{.name = "aws",
                    .title = "AWS",
@@ -62,7 +98,9 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                                  .has_ranges = false,
                                  .has_both_protocols = false,
                                  .protocols = {Protocol::tcp, Protocol::udp, Protocol::tcp_udp,
-                                               Protocol::tls, Protocol::http, Protocol::https}}},
+                                               Protocol::tls, Protocol::http, Protocol::https}},
+                   .layer4 = kAwsLayer4,
+                   .layer7 = kAwsLayer7},
     ProviderTraits{.name = "gcp",
                    .title = "Google",
                    .is_id = is_any,
@@ -73,7 +111,9 @@ constexpr std::array<ProviderTraits, 4> kTraits{
                                  .target_batch = 500,
                                  .has_open_ranges = true,
                                  .protocols = {Protocol::tcp, Protocol::udp},
-                                 .max_listener_name = 63}},
+                                 .max_listener_name = 63},
+                   .layer4 = kGoogle,
+                   .layer7 = kGoogle},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/attribute_limits.h"
 #include "model/protocol.h"
 
 namespace berth::model {
@@ -50,7 +51,12 @@ struct ProviderTraits {
   bool has_gateways = false;
   // It keeps no certificates: what users write names a Secret of the Listener's namespace.
   bool certificates_are_secrets = false;
+  // Load balancers inside a network (of type "INTERNAL") have no listeners of more than one port.
+  bool ranges_are_public = false;
   Abilities abilities{};
+  // Of TCP, UDP, TCP_SSL and QUIC; of HTTP and HTTPS.
+  AttributeLimits layer4{};
+  AttributeLimits layer7{};
 };
 
 const ProviderTraits& traits_of(Provider provider);

@@ -1,11 +1,30 @@
-// The fenced blocks of a page, with the heading that each is under.
+// The page that users have, where it lies beside the sources; its fenced blocks, with the heading
+// that each is under.
 #pragma once
 
+#include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
 
 namespace berth {
+
+inline constexpr std::size_t kMaxPage = 1u << 20;
+
+// Empty where it is not there.
+inline std::string find_seed() {
+  const char* folder = std::getenv("BERTH_SEEDS_DIR");
+  const char* source = std::getenv("BERTH_SOURCE_DIR");
+  const std::filesystem::path path =
+      folder ? std::filesystem::path(folder)
+             : std::filesystem::path(source ? source : ".") / "../shared/seeds";
+  std::error_code error;
+  for (const auto& file : std::filesystem::directory_iterator(path, error)) {
+    if (file.path().filename().string().starts_with("001")) return file.path();
+  }
+  return {};
+}
 
 struct SeedBlock {
   int line = 0;         // of its fence

@@ -83,21 +83,6 @@ const std::vector<Row> kRows{
     {50, Use::left, "a fragment without containers"},
 };
 
-constexpr std::size_t kMaxPage = 1u << 20;
-
-std::string find_seed() {
-  const char* folder = std::getenv("BERTH_SEEDS_DIR");
-  const char* source = std::getenv("BERTH_SOURCE_DIR");
-  const std::filesystem::path path =
-      folder ? std::filesystem::path(folder)
-             : std::filesystem::path(source ? source : ".") / "../shared/seeds";
-  std::error_code error;
-  for (const auto& file : std::filesystem::directory_iterator(path, error)) {
-    if (file.path().filename().string().starts_with("001")) return file.path();
-  }
-  return {};
-}
-
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
     text.replace(at, from.size(), to);

@@ -1,0 +1,34 @@
+// What objects whose owners have listeners must all keep to: PortPools and Ingresses. Pure
+// functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "api/listener_parts.h"
+#include "api/walkers.h"
+#include "model/load_balancer.h"
+#include "model/provider.h"
+
+namespace berth::api {
+
+// Listeners of both would have the same names, in which there is no region, and a dash for what
+// names of objects do not know. Two references to one load balancer are not meant.
+bool share_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& b);
+// That they do, in words.
+std::string shared_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& b);
+
+// Numbers and policies that a provider does not take. `path` is that of the attribute.
+std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool layer7,
+                                      const model::ProviderTraits& provider,
+                                      const std::string& path);
+
+// Segments on a load balancer of this type ("OPEN", "INTERNAL", or empty where it is not known).
+std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer,
+                                     std::string_view type, const std::string& path);
+
+// Whether it asks for a dial test; one that is switched off does not.
+bool is_dialled(const Json& uptime_check);
+inline constexpr std::string_view kNoDialTest = "is kept and not acted on: no dial test is made";
+
+}  // namespace berth::api

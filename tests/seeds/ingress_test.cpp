@@ -1,0 +1,118 @@
+// Ingresses as users have them printed, and our own examples of them, pass the rules of the kind.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/decode.h"
+#include "base/file.h"
+#include "seed_page.h"
+#include "wire/yaml.h"
+
+namespace berth {
+namespace {
+
+namespace fs = std::filesystem;
+
+const model::LoadBalancerDefaults kTencent{model::Provider::tencent, "ap-nanjing"};
+const model::LoadBalancerDefaults kEdge{};
+
+void expect_valid(const wire::Value& object, const std::string& where) {
+  const auto ingress = api::decode_incoming_ingress(object);
+  ASSERT_TRUE(ingress) << where << ": " << ingress.error().to_string();
+  for (const auto& defaults : {kTencent, kEdge}) {
+    const Result<> valid = api::validate(*ingress, defaults);
+    EXPECT_TRUE(valid) << where << ": " << valid.error().to_string();
+  }
+}
+
+// Scenario 9 shows one mapping without the object around it, indented too far after its first line.
+std::string completed(const std::string& mapping) {
+  std::string spec;
+  std::istringstream in(mapping);
+  for (std::string line; std::getline(in, line);)
+    spec += "  " + (spec.empty() ? line : line.substr(2)) + "\n";
+  return "metadata: {name: web, namespace: default, annotations: "
+         "{networkextension.bkbcs.tencent.com/lbids: lb-xxxxxxx}}\nspec:\n  portMappings:\n" +
+         spec;
+}
+
+// Its placeholders of two regions are one id, which Listeners would have in their names.
+void tell_regions_apart(std::string& yaml) {
+  for (const std::string region : {"ap-chongqing:lb-", "ap-shanghai:lb-"}) {
+    const std::size_t at = yaml.find(region + "xxxxxxxx");
+    if (at != std::string::npos)
+      yaml.replace(at, region.size() + 8, region + region.substr(3, region.find(':') - 3));
+  }
+}
+
+class IngressPage : public testing::Test {
+ protected:
+  void SetUp() override {
+    const std::string file = find_seed();
+    if (file.empty()) GTEST_SKIP() << "no ../shared/seeds beside the sources";
+    blocks_ = blocks_of(read_file(file, kMaxPage).value());
+  }
+  std::vector<SeedBlock> blocks_;
+};
+
+TEST_F(IngressPage, EveryIngressIsTaken) {
+  int found = 0;
+  for (SeedBlock& block : blocks_) {
+    const bool is_part = block.text.starts_with("- startPort:");
+    if (!is_part && block.text.find("kind: Ingress") == std::string::npos) continue;
+    ++found;
+    std::string yaml = is_part ? completed(block.text) : block.text;
+    tell_regions_apart(yaml);
+    const auto value = wire::parse_yaml(yaml);
+    const std::string where = "line " + std::to_string(block.line) + " (" + block.heading + ")";
+    ASSERT_TRUE(value) << where << ": " << value.error().to_string() << "\n" << yaml;
+    expect_valid(*value, where);
+  }
+  EXPECT_EQ(found, 13);
+}
+
+// The last block has a session with LEAST_CONN, a timeout on a route, ids beside names.
+TEST_F(IngressPage, WhatMayDoNothingIsSaid) {
+  const auto last = std::find_if(blocks_.rbegin(), blocks_.rend(), [](const SeedBlock& block) {
+    return block.text.find("kind: Ingress") != std::string::npos;
+  });
+  ASSERT_NE(last, blocks_.rend());
+  const auto value = wire::parse_yaml(last->text);
+  ASSERT_TRUE(value) << value.error().to_string();
+  const auto ingress = api::decode_incoming_ingress(*value);
+  ASSERT_TRUE(ingress);
+  const std::vector<std::string> said = api::warnings_about(*ingress);
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_NE(said[0].find("/lbnames]: does nothing beside"), std::string::npos) << said[0];
+  EXPECT_NE(said[1].find("sessionTime: 100 may do nothing"), std::string::npos) << said[1];
+  EXPECT_NE(said[2].find("timeout: 2 may do nothing"), std::string::npos) << said[2];
+}
+
+TEST(IngressExamples, AreTakenWithoutAWarning) {
+  const char* const source = std::getenv("BERTH_SOURCE_DIR");
+  int found = 0;
+  std::vector<api::Ingress> all;
+  for (const auto& file :
+       fs::directory_iterator(fs::path(source ? source : ".") / "examples/ingress")) {
+    if (file.path().extension() != ".yaml") continue;
+    const auto objects = wire::parse_yaml_documents(read_file(file.path(), kMaxPage).value());
+    ASSERT_TRUE(objects) << file.path() << ": " << objects.error().to_string();
+    for (const wire::Value& object : *objects) {
+      if (wire::string_at(object, "/kind") != "Ingress") continue;
+      ++found;
+      expect_valid(object, file.path());
+      all.push_back(api::decode_incoming_ingress(object).value());
+      EXPECT_EQ(api::warnings_about(all.back()), std::vector<std::string>{}) << file.path();
+    }
+  }
+  EXPECT_EQ(found, 12);
+  // They work side by side.
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      EXPECT_FALSE(api::clash_of(api::ports_of(all[i]), api::ports_of(all[j])))
+          << all[i].meta.name << " and " << all[j].meta.name;
+}
+
+}  // namespace
+}  // namespace berth
