@@ -2,7 +2,7 @@
 
 #include "lb/conformance/conformance.h"
 
-#include "edge/test_support.h"
+#include "edge/test_sites.h"
 
 namespace berth::edge {
 namespace {
@@ -13,9 +13,13 @@ class EdgeSubject final : public lb::Subject {
   Context context() override { return edge_.context; }
   model::LoadBalancerRef first() override { return edge_.lb; }
   model::LoadBalancerRef second() override { return {.id = edge_.lb.id + "-second"}; }
+  bool speaks(model::Protocol protocol) override {
+    return !is_site(protocol) || !haproxy::find_program().empty();
+  }
+  model::Tls certificate(int n) override { return testing::tls_named(n == 0 ? "a" : "b"); }
 
  private:
-  testing::Edge edge_;
+  testing::SiteEdge edge_;
 };
 
 class EdgeConformance : public ::testing::TestWithParam<lb::Check> {};

@@ -1,5 +1,7 @@
 #include "edge/driver.h"
 #include "base/fnv.h"
+#include "edge/site_call.h"
+#include "edge/site_rules.h"
 #include "lb/questions.h"
 
 #include <algorithm>
@@ -52,21 +54,6 @@ DataPlane::Options plane_options(const EdgeOptions& options) {
           .connect_patience = kConnectPatienceSeconds * options.second};
 }
 
-Failure no_such_listener(const model::LoadBalancerRef& lb, const model::ListenerId& id) {
-  return fail(error_of(Code::not_found, "it has no listener {}", id)
-                  .about("load balancer " + model::to_string(lb)));
-}
-
-Error no_rules() {
-  return error_of(Code::unsupported, "a listener of the edge has no rules by domain and path");
-}
-
-// The same error for each entry of a call.
-template <class T>
-std::vector<Result<T>> all_failed(std::size_t count, const Error& error) {
-  return std::vector<Result<T>>(count, Result<T>(fail(error)));
-}
-
 }  // namespace
 
 Result<std::unique_ptr<EdgeDriver>> EdgeDriver::start(EdgeOptions options) {
@@ -92,7 +79,8 @@ EdgeDriver::EdgeDriver(EdgeOptions options, LowPorts low_ports, std::unique_ptr<
       followers_([this](const lb::Place& place, const lb::RuleRef& rule) {
         std::vector<lb::TargetHealth> out;
         const MutexLock lock(mu_);
-        if (const Result<ListenerRecord*> found = find(place.lb, rule)) add_health(**found, out);
+        if (const ListenerRecord* const record = table_.find(place.lb, rule.listener))
+          add_health(*record, rule.key, out);
         return out;
       }),
       plane_(std::move(plane)),
@@ -108,7 +96,7 @@ const model::Abilities& EdgeDriver::abilities() const {
 // never names another listener.
 model::ListenerId EdgeDriver::id_for(const model::LoadBalancerRef& lb, const ForwardSpec& spec) {
   std::string text =
-      fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.transport),
+      fmt::format("{} {} {}-{} {}", model::canonical(lb), model::to_string(spec.protocol),
                   spec.ports.first, spec.ports.last, spec.name);
   for (;;) {
     model::ListenerId id(fmt::format("edge-{:016x}", Fnv1a64().add(text).value()));
@@ -170,6 +158,7 @@ Result<std::vector<lb::ObservedListener>> EdgeDriver::list(const Context& contex
                                                            const lb::Place& place) {
   if (context.expired()) return fail(context.end_error());
   if (Result<std::vector<SocketAddress>> vips = vips_of(place.lb); !vips) return pass(vips);
+  renew_certificates(context, place.lb);
   std::vector<lb::ObservedListener> out;
   const MutexLock lock(mu_);
   for (const ListenerRecord* record : table_.of(place.lb))
@@ -190,15 +179,33 @@ std::vector<Result<model::ListenerId>> EdgeDriver::create(
   const Result<std::vector<SocketAddress>> vips = vips_of(place.lb);
   if (!vips) return all_failed<model::ListenerId>(wanted.size(), vips.error());
   std::vector<Result<model::ListenerId>> outcomes;
-  const MutexLock lock(mu_);
-  for (const model::ListenerSpec& spec : wanted)
-    outcomes.push_back(create_one(place.lb, *vips, spec));
+  for (const model::ListenerSpec& spec : wanted) {
+    Result<SiteCertificates> certificates = certificates_of(context, spec);
+    const MutexLock lock(mu_);
+    outcomes.push_back(certificates ? create_one(place.lb, *vips, spec, std::move(*certificates))
+                                    : Result<model::ListenerId>(pass(certificates)));
+  }
   return outcomes;
+}
+
+ListenerPtr EdgeDriver::carrier_of(const ListenerRecord& record) const {
+  const model::Transport transport = record.spec.transport;
+  auto out = std::make_shared<Listener>(Listener::Options{
+      .id = record.id.value,
+      .protocol = transport,
+      .workers = plane_->threads(),
+      .second = options_.second,
+      .on_end = [book = book_, key = TallyKey{record.lb, transport}](const Tally& last) {
+        book->add(key, last);
+      }});
+  out->set_attributes(record.spec.attributes);
+  return out;
 }
 
 Result<model::ListenerId> EdgeDriver::create_one(const model::LoadBalancerRef& lb,
                                                  const std::vector<SocketAddress>& vips,
-                                                 const model::ListenerSpec& wanted) {
+                                                 const model::ListenerSpec& wanted,
+                                                 SiteCertificates certificates) {
   if (Result<> good = check_ports(wanted.ports); !good) return pass(good);
   Result<ForwardSpec> spec = forward_of(wanted);
   if (!spec) return pass(spec);
@@ -206,17 +213,15 @@ Result<model::ListenerId> EdgeDriver::create_one(const model::LoadBalancerRef& l
   if (!holder) return pass(holder);
   if (*holder != nullptr) return (*holder)->id;
 
-  ListenerRecord record{.lb = lb, .id = id_for(lb, *spec), .spec = std::move(*spec), .vips = vips};
-  const model::Transport transport = record.spec.transport;
-  record.listener = std::make_shared<Listener>(
-      Listener::Options{.id = record.id.value,
-                        .protocol = transport,
-                        .workers = plane_->threads(),
-                        .second = options_.second,
-                        .on_end = [book = book_, key = TallyKey{lb, transport}](const Tally& last) {
-                          book->add(key, last);
-                        }});
-  record.listener->set_attributes(record.spec.attributes);
+  ListenerRecord record{.lb = lb,
+                        .id = id_for(lb, *spec),
+                        .spec = std::move(*spec),
+                        .vips = vips,
+                        .site = {.whole = std::move(certificates)}};
+  if (is_site(record.spec.protocol))
+    site_book_.name(site_name(record), {lb, record.spec.protocol});
+  else
+    record.listener = carrier_of(record);
   model::ListenerId id = record.id;
   if (Result<> added = table_.add(std::move(record)); !added) return pass(added);
   return id;
@@ -225,16 +230,29 @@ Result<model::ListenerId> EdgeDriver::create_one(const model::LoadBalancerRef& l
 std::vector<Result<>> EdgeDriver::remove(const Context& context, const lb::Place& place,
                                          std::span<const model::ListenerId> ids) {
   if (context.expired()) return all_failed<void>(ids.size(), context.end_error());
+  std::vector<SocketAddress> sites;
   {
     const MutexLock lock(mu_);
-    for (const model::ListenerId& id : ids)
-      if (ListenerRecord* const record = table_.find(place.lb, id)) remove_one(*record);
+    for (const model::ListenerId& id : ids) {
+      ListenerRecord* const record = table_.find(place.lb, id);
+      if (record == nullptr) continue;
+      if (record->open && is_site(record->spec.protocol))
+        for (const SocketAddress& vip : record->vips)
+          sites.push_back(vip.with_port(low_ports_.opened_at(record->spec.ports.first)));
+      remove_one(*record);
+    }
   }
   settle(context);
+  if (!sites.empty()) wait_until_free(context, sites);
   return std::vector<Result<>>(ids.size());
 }
 
 void EdgeDriver::remove_one(ListenerRecord& record) {
+  if (is_site(record.spec.protocol)) {
+    site_book_.forget(site_name(record));
+    table_.remove(record);
+    return;
+  }
   if (is_checked(record.spec)) health_->forget(record.listener);
   if (auto gone = record.listener->set_targets({})) plane_->release(std::move(*gone));
   close_sockets(record);
@@ -247,12 +265,13 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context, const l
   std::vector<Result<>> outcomes(changes.size());
   std::vector<std::size_t> left(changes.size());
   std::iota(left.begin(), left.end(), 0);
+  SiteCall sites;
   for (;;) {
     std::vector<std::size_t> again;
     {
       const MutexLock lock(mu_);
       for (const std::size_t i : left) {
-        outcomes[i] = change_one(place.lb, changes[i]);
+        outcomes[i] = change_one(place.lb, changes[i], sites, i);
         if (outcomes[i] || outcomes[i].error().code != Code::conflict) continue;
         // A socket that a call of ours is about to close frees its port in a moment.
         if (closes_done_ < closes_asked_) again.push_back(i);
@@ -263,6 +282,7 @@ std::vector<Result<>> EdgeDriver::change_targets(const Context& context, const l
     if (again.empty() || context.expired()) break;
     left = std::move(again);
   }
+  settle(context, sites, outcomes);
   for (const lb::TargetChange& change : changes) followers_.note_change(place.lb, change.rule);
   return outcomes;
 }
@@ -297,18 +317,22 @@ Result<ListenerRecord*> EdgeDriver::find(const model::LoadBalancerRef& lb,
                                          const lb::RuleRef& rule) {
   ListenerRecord* const record = table_.find(lb, rule.listener);
   if (record == nullptr) return no_such_listener(lb, rule.listener);
-  if (!rule.key.empty())
-    return fail(error_of(Code::not_found, "listener {} has no rule for {}", rule.listener,
-                         model::to_string(rule.key))
-                    .about("load balancer " + model::to_string(lb)));
+  if (!rule.key.empty()) return no_such_rule(lb, rule);
   return record;
 }
 
-Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change) {
+Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change,
+                                SiteCall& sites, std::size_t entry) {
+  if (ListenerRecord* const site = table_.find(lb, change.rule.listener);
+      site != nullptr && is_site(site->spec.protocol)) {
+    sites.note(*site, entry);
+    return retarget_rule(*site, change);
+  }
   const Result<ListenerRecord*> found = find(lb, change.rule);
   if (!found) return fail(found.error());
   ListenerRecord* const record = *found;
-  Result<std::vector<model::WeightedTarget>> targets = changed_targets(record->spec, change);
+  Result<std::vector<model::WeightedTarget>> targets =
+      changed_targets(record->spec.targets, record->spec.ports.size(), change);
   if (!targets) return pass(targets);
   for (const auto& [target, weight] : change.add)
     if (Result<> good = check_target(*record, record->spec, target); !good) return good;
@@ -367,41 +391,6 @@ Result<std::vector<BoundSocket>> EdgeDriver::open_sockets(const ListenerRecord& 
   return sockets;
 }
 
-std::vector<Result<>> EdgeDriver::change(const Context& context, const lb::Place& place,
-                                         std::span<const lb::ListenerChange> changes) {
-  if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
-  std::vector<Result<>> outcomes;
-  const MutexLock lock(mu_);
-  for (const lb::ListenerChange& change : changes) {
-    ListenerRecord* const record = table_.find(place.lb, change.listener);
-    if (record) record->spec.whole = change.attributes;
-    outcomes.push_back(record ? Result<>() : no_such_listener(place.lb, change.listener));
-  }
-  return outcomes;
-}
-
-std::vector<Result<>> EdgeDriver::create_rules(const Context&, const lb::Place&,
-                                               std::span<const lb::NewRule> wanted) {
-  return all_failed<void>(wanted.size(), no_rules());
-}
-
-std::vector<Result<>> EdgeDriver::remove_rules(const Context&, const lb::Place&,
-                                               std::span<const lb::RuleRef> rules) {
-  return all_failed<void>(rules.size(), no_rules());
-}
-
-std::vector<Result<>> EdgeDriver::change_rules(const Context& context, const lb::Place& place,
-                                               std::span<const lb::RuleChange> changes) {
-  if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
-  std::vector<Result<>> outcomes;
-  {
-    const MutexLock lock(mu_);
-    for (const lb::RuleChange& change : changes) outcomes.push_back(change_one(place.lb, change));
-  }
-  for (const lb::RuleChange& change : changes) followers_.note_change(place.lb, change.rule);
-  return outcomes;
-}
-
 Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::RuleChange& change) {
   const Result<ListenerRecord*> found = find(lb, change.rule);
   if (!found) return fail(found.error());
@@ -417,7 +406,9 @@ Result<> EdgeDriver::change_one(const model::LoadBalancerRef& lb, const lb::Rule
 std::size_t EdgeDriver::drain(const Context& context) {
   {
     const MutexLock lock(mu_);
-    for (const ListenerRecord* one : table_.all()) close_sockets(*table_.find(one->lb, one->id));
+    for (ListenerRecord* const one : table_.every())
+      if (one->listener) close_sockets(*one);
+    if (supervisor_) supervisor_->finish();
   }
   settle(context);
   while (connections() > 0 && !context.expired())

@@ -1,4 +1,5 @@
-// EdgeDriver: a load balancer of our own that carries TCP and UDP in this process.
+// EdgeDriver: a load balancer of our own that carries TCP and UDP in this process, and HTTP, HTTPS
+// and TLS that ends here by a HAProxy beside it. Such listeners are called sites.
 //
 // Any load balancer that the address plan knows is there; by default that is any id at all. What
 // listeners there are lives in memory: a new process begins with none, and whoever drives it
@@ -20,9 +21,12 @@
 
 #include "base/mutex.h"
 #include "edge/data_plane.h"
+#include "edge/haproxy/supervisor.h"
 #include "edge/health_checker.h"
 #include "edge/listener_table.h"
+#include "edge/site_book.h"
 #include "edge/target_rules.h"
+#include "lb/certificates.h"
 #include "lb/driver.h"
 #include "lb/health_followers.h"
 
@@ -50,6 +54,11 @@ struct EdgeOptions {
   // How long a second of health checks, of `session_seconds` and of patience with targets lasts;
   // tests make it short.
   Duration second = std::chrono::seconds{1};
+  // Of sites. Where their certificates are; none: such listeners are refused.
+  std::shared_ptr<lb::CertificateSource> certificates{};
+  // Where HAProxy is; it is asked for each time that the first site is made, so that it may be
+  // installed later.
+  std::function<std::string()> haproxy = edge::haproxy::find_program;
 };
 
 struct TargetSnapshot {
@@ -59,7 +68,8 @@ struct TargetSnapshot {
   std::uint64_t active = 0;
 };
 
-// A listener and what it has carried. Connections are TCP connections or UDP sessions.
+// A listener of TCP or UDP and what it has carried. Connections are TCP connections or UDP
+// sessions.
 struct ListenerSnapshot : Tally {
   model::LoadBalancerRef lb{};
   model::ListenerId id{};
@@ -82,6 +92,8 @@ struct FdUse {
   std::size_t listening = 0;      // of those in use
   std::size_t for_listening = 0;  // of the budget
 };
+
+struct SiteCall;
 
 class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::HealthFeed {
  public:
@@ -135,6 +147,9 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   EdgeSnapshot snapshot() const;
   // What was carried since the start, also by listeners that are gone.
   Tallies totals() const;
+  // The same of sites, and how HAProxy fares; nothing: there was none to carry.
+  SiteTallies site_totals() const { return site_book_.sums(); }
+  std::optional<haproxy::Counts> haproxy() const;
   FdUse files() const;
 
  private:
@@ -145,12 +160,14 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   Result<std::vector<SocketAddress>> vips_of(const model::LoadBalancerRef& lb) const;
   Result<model::ListenerId> create_one(const model::LoadBalancerRef& lb,
                                        const std::vector<SocketAddress>& vips,
-                                       const model::ListenerSpec& wanted) REQUIRES(mu_);
+                                       const model::ListenerSpec& wanted,
+                                       SiteCertificates certificates) REQUIRES(mu_);
+  ListenerPtr carrier_of(const ListenerRecord& record) const;
   // Its only rule has no key. `not_found`: there is no such listener or rule.
   Result<ListenerRecord*> find(const model::LoadBalancerRef& lb, const lb::RuleRef& rule)
       REQUIRES(mu_);
-  Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change)
-      REQUIRES(mu_);
+  Result<> change_one(const model::LoadBalancerRef& lb, const lb::TargetChange& change,
+                      SiteCall& sites, std::size_t entry) REQUIRES(mu_);
   Result<> change_one(const model::LoadBalancerRef& lb, const lb::RuleChange& change) REQUIRES(mu_);
   Result<> retarget(ListenerRecord& record, std::vector<model::WeightedTarget> targets)
       REQUIRES(mu_);
@@ -161,16 +178,45 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   Result<> check_attributes(const ListenerRecord& record,
                             const model::RuleAttributes& attributes) const REQUIRES(mu_);
   void leave_own_places(std::span<ListenerRecord* const> records) REQUIRES(mu_);
+  // Those of its targets that are not; the others are told to the log.
+  std::vector<model::WeightedTarget> not_own_places(const ListenerRecord& record,
+                                                    const ForwardSpec& spec) const REQUIRES(mu_);
   void remove_one(ListenerRecord& record) REQUIRES(mu_);
   Result<std::vector<BoundSocket>> open_sockets(const ListenerRecord& record);
   void close_sockets(ListenerRecord& record) REQUIRES(mu_);
-  // How the targets of a listener are.
-  static void add_health(const ListenerRecord& record, std::vector<lb::TargetHealth>& out);
+  // How the targets of a listener are; with a key, of one rule.
+  void add_health(const ListenerRecord& record, const std::optional<model::RuleKey>& key,
+                  std::vector<lb::TargetHealth>& out) const;
   // Starts, changes or ends what is asked of the listener's targets; followers hear of it.
   void check_health(const ListenerRecord& record) REQUIRES(mu_);
   std::size_t connections() const;
   void settle(const Context& context);
   model::ListenerId id_for(const model::LoadBalancerRef& lb, const ForwardSpec& spec) REQUIRES(mu_);
+
+  // Of sites (driver_sites.cpp). Checks first, so that nobody is asked for certificates in vain;
+  // of others, none.
+  Result<SiteCertificates> certificates_of(const Context& context,
+                                           const model::ListenerSpec& wanted);
+  Result<haproxy::Supervisor*> supervisor();
+  std::shared_ptr<const haproxy::State> site_state() const;
+  Result<ListenerRecord*> find_site(const model::LoadBalancerRef& lb, const model::ListenerId& id)
+      REQUIRES(mu_);
+  Result<> open_site(ListenerRecord& record) REQUIRES(mu_);
+  Result<> set_rules(ListenerRecord& record, std::vector<model::Rule> rules) REQUIRES(mu_);
+  Result<> put_rule(ListenerRecord& record, const lb::RuleRef& rule,
+                    const model::RuleAttributes& attributes, SiteCertificates certificates)
+      REQUIRES(mu_);
+  Result<> retarget_rule(ListenerRecord& record, const lb::TargetChange& change) REQUIRES(mu_);
+  Result<> check_targets(const ListenerRecord& record, const model::Rule& rule,
+                         std::span<const model::WeightedTarget> targets) const REQUIRES(mu_);
+  void leave_own_places_in_rules(ListenerRecord& record) REQUIRES(mu_);
+  Result<> change_site(ListenerRecord& record, const lb::ListenerChange& change,
+                       SiteCertificates certificates) REQUIRES(mu_);
+  // Returns when HAProxy does what the call wants. What it refuses is taken back.
+  void settle(const Context& context, SiteCall& call, std::span<Result<>> outcomes);
+  void wait_until_free(const Context& context, std::span<const SocketAddress> addresses);
+  void renew_certificates(const Context& context, const model::LoadBalancerRef& lb);
+  void note_stats(int worker, const std::vector<haproxy::Stat>& stats);
 
   const EdgeOptions options_;
   const LowPorts low_ports_;
@@ -184,7 +230,10 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   std::uint64_t closes_done_ GUARDED_BY(mu_) = 0;
   lb::HealthFollowers followers_;
   const std::unique_ptr<DataPlane> plane_;
-  const std::unique_ptr<HealthChecker> health_;  // last: it uses the plane's budget
+  const std::unique_ptr<HealthChecker> health_;  // it uses the plane's budget
+  SiteBook site_book_;
+  // Made with the first site, and never replaced. Last: its thread uses the others.
+  std::unique_ptr<haproxy::Supervisor> supervisor_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::edge

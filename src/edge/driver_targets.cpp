@@ -61,23 +61,33 @@ Result<> EdgeDriver::check_attributes(const ListenerRecord& record,
   return {};
 }
 
+std::vector<model::WeightedTarget> EdgeDriver::not_own_places(const ListenerRecord& record,
+                                                              const ForwardSpec& spec) const {
+  std::vector<model::WeightedTarget> kept;
+  for (const model::WeightedTarget& one : spec.targets) {
+    const std::optional<std::string> what = why_refused(spec, one.target);
+    if (!what) {
+      kept.push_back(one);
+      continue;
+    }
+    log_warn("a target is left: it became a place of our own",
+             {{"lb", model::to_string(record.lb)},
+              {"listener", spec.name},
+              {"target", model::to_string(one.target)},
+              {"place", *what}});
+  }
+  return kept;
+}
+
 // What leads to it was fine when it was asked for. Whoever compares what is wished with what is
 // there finds the target missing, asks again, and is told why.
 void EdgeDriver::leave_own_places(std::span<ListenerRecord* const> records) {
   for (ListenerRecord* const record : records) {
-    std::vector<model::WeightedTarget> kept;
-    for (const model::WeightedTarget& one : record->spec.targets) {
-      const std::optional<std::string> what = why_refused(record->spec, one.target);
-      if (!what) {
-        kept.push_back(one);
-        continue;
-      }
-      log_warn("a target is left: it became a place of our own",
-               {{"lb", model::to_string(record->lb)},
-                {"listener", record->spec.name},
-                {"target", model::to_string(one.target)},
-                {"place", *what}});
+    if (is_site(record->spec.protocol)) {
+      leave_own_places_in_rules(*record);
+      continue;
     }
+    std::vector<model::WeightedTarget> kept = not_own_places(*record, record->spec);
     // Fewer targets open nothing, so nothing fails.
     if (kept.size() < record->spec.targets.size()) (void)retarget(*record, std::move(kept));
   }

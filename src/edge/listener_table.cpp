@@ -18,22 +18,47 @@ Result<> check_target(const model::Target& target, std::uint32_t ports) {
   return {};
 }
 
+std::set<IpBytes> addresses_led_to(const ForwardSpec& spec) {
+  std::set<IpBytes> out;
+  const auto add = [&](const std::vector<model::WeightedTarget>& targets) {
+    for (const model::WeightedTarget& one : targets)
+      if (const Result<SocketAddress> address = SocketAddress::of(one.target))
+        out.insert(address->ip());
+  };
+  add(spec.targets);
+  for (const model::Rule& rule : spec.rules) add(rule.targets);
+  return out;
+}
+
 }  // namespace
 
 Result<ForwardSpec> forward_of(const model::ListenerSpec& wanted) {
   const std::span<const model::Transport> transports = model::transports_of(wanted.protocol);
-  if (wanted.protocol != model::protocol_of(transports.front()) || wanted.rules.size() > 1)
-    return fail(Code::unsupported, "the edge carries TCP and UDP, not {}",
+  const bool site = is_site(wanted.protocol);
+  if (!site && wanted.protocol != model::protocol_of(transports.front()))
+    return fail(Code::unsupported, "the edge carries TCP, UDP, TLS, HTTP and HTTPS, not {}",
                 model::to_string(wanted.protocol));
-  ForwardSpec out{.transport = transports.front(),
+  ForwardSpec out{.protocol = wanted.protocol,
+                  .transport = transports.front(),
                   .ports = wanted.ports,
                   .name = wanted.name,
                   .whole = wanted.attributes};
+  if (model::is_layer7(wanted.protocol)) return out;
+  if (wanted.rules.size() > 1)
+    return fail(Code::unsupported, "a listener of {} has no rules by domain and path",
+                model::to_string(wanted.protocol));
   if (!wanted.rules.empty()) out.attributes = wanted.rules.front().attributes;
+  if (site) out.rules.push_back({.attributes = std::exchange(out.attributes, {})});
   return out;
 }
 
 model::ListenerSpec listener_of(const ForwardSpec& spec) {
+  if (is_site(spec.protocol))
+    return {.protocol = spec.protocol,
+            .ports = spec.ports,
+            .name = spec.name,
+            .attributes = spec.whole,
+            .rules = spec.rules};
   model::ListenerSpec out = model::plain_listener(model::protocol_of(spec.transport), spec.ports,
                                                   spec.name, spec.targets, spec.attributes);
   out.attributes = spec.whole;
@@ -63,7 +88,8 @@ Result<ListenerRecord*> ListenerTable::holder(const model::LoadBalancerRef& lb,
       const auto next = overlapping(vip.ip(), spec.transport, piece);
       if (next == places_.end()) continue;
       ListenerRecord& taken = *next->second.record;
-      if (taken.lb == lb && taken.spec.ports == spec.ports && taken.spec.name == spec.name)
+      if (taken.lb == lb && taken.spec.ports == spec.ports && taken.spec.name == spec.name &&
+          taken.spec.protocol == spec.protocol)
         return &taken;
       return fail(error_of(Code::already_exists, "{} {} of {} is taken by listener '{}' on {} {}",
                            model::to_string(spec.transport), name_of(spec.ports),
@@ -89,17 +115,25 @@ Result<> ListenerTable::add(ListenerRecord record) {
   return {};
 }
 
+void ListenerTable::index_targets(ListenerRecord& record) {
+  for (const IpBytes& ip : addresses_led_to(record.spec)) by_target_.insert({ip, &record});
+}
+
+void ListenerTable::unindex_targets(ListenerRecord& record) {
+  for (const IpBytes& ip : addresses_led_to(record.spec)) by_target_.erase({ip, &record});
+}
+
 void ListenerTable::set_targets(ListenerRecord& record,
                                 std::vector<model::WeightedTarget> targets) {
-  const auto address_of = [](const model::WeightedTarget& one) {
-    const Result<SocketAddress> address = SocketAddress::of(one.target);
-    return address ? address->ip() : IpBytes{};
-  };
-  for (const model::WeightedTarget& one : record.spec.targets)
-    by_target_.erase({address_of(one), &record});
+  unindex_targets(record);
   record.spec.targets = std::move(targets);
-  for (const model::WeightedTarget& one : record.spec.targets)
-    by_target_.insert({address_of(one), &record});
+  index_targets(record);
+}
+
+void ListenerTable::set_rules(ListenerRecord& record, std::vector<model::Rule> rules) {
+  unindex_targets(record);
+  record.spec.rules = std::move(rules);
+  index_targets(record);
 }
 
 std::vector<ListenerRecord*> ListenerTable::leading_to(
@@ -115,7 +149,7 @@ std::vector<ListenerRecord*> ListenerTable::leading_to(
 }
 
 void ListenerTable::remove(ListenerRecord& record) {
-  set_targets(record, {});
+  unindex_targets(record);
   for (const SocketAddress& vip : record.vips)
     for (const model::PortRange& piece : low_ports_.opened_at(record.spec.ports))
       places_.erase({vip.ip(), record.spec.transport, piece.last});
@@ -159,12 +193,13 @@ Result<> check_ports(const model::PortRange& ports) {
   return {};
 }
 
-Result<std::vector<model::WeightedTarget>> changed_targets(const ForwardSpec& spec,
-                                                           const lb::TargetChange& change) {
+Result<std::vector<model::WeightedTarget>> changed_targets(
+    const std::vector<model::WeightedTarget>& before, std::uint32_t ports,
+    const lb::TargetChange& change) {
   std::map<model::Target, std::uint32_t> weights;
-  for (const auto& [target, weight] : spec.targets) weights[target] = weight;
+  for (const auto& [target, weight] : before) weights[target] = weight;
   for (const auto& [target, weight] : change.add) {
-    if (Result<> good = check_target(target, spec.ports.size()); !good) return pass(good);
+    if (Result<> good = check_target(target, ports); !good) return pass(good);
     weights[target] = weight;
   }
   for (const model::Target& target : change.remove) weights.erase(target);

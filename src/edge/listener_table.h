@@ -10,20 +10,27 @@
 
 #include "edge/address_plan.h"
 #include "edge/listener.h"
+#include "edge/site_part.h"
 #include "lb/driver.h"
 
 namespace berth::edge {
 
-// A listener as it is carried: of TCP or UDP, so with one rule.
+// A listener as it is carried. One of TCP or UDP has one rule; any other is a site, which HAProxy
+// carries (sites.h).
 struct ForwardSpec {
+  model::Protocol protocol = model::Protocol::tcp;
   model::Transport transport = model::Transport::tcp;
   model::PortRange ports{};
   std::string name{};
-  model::ListenerAttributes whole{};  // kept, and of no use here
+  model::ListenerAttributes whole{};  // kept, and of no use but to sites
   model::RuleAttributes attributes{};
   std::vector<model::WeightedTarget> targets{};  // sorted
+  std::vector<model::Rule> rules{};  // of a site, in place of the two before; sorted by key
 };
-// Without targets. `unsupported`: it speaks something else.
+inline bool is_site(model::Protocol protocol) {
+  return protocol == model::Protocol::tls || model::is_layer7(protocol);
+}
+// Without targets, and of layer 7 without rules. `unsupported`: it speaks something else.
 Result<ForwardSpec> forward_of(const model::ListenerSpec& wanted);
 model::ListenerSpec listener_of(const ForwardSpec& spec);
 // Its targets are asked for their health.
@@ -36,8 +43,9 @@ struct ListenerRecord {
   model::ListenerId id{};
   ForwardSpec spec{};
   std::vector<SocketAddress> vips{};
-  ListenerPtr listener{};
-  bool open = false;  // its sockets are
+  ListenerPtr listener{};  // none of a site
+  bool open = false;       // its sockets are
+  SitePart site{};
 };
 
 class ListenerTable {
@@ -53,6 +61,7 @@ class ListenerTable {
   Result<> add(ListenerRecord record);
   void remove(ListenerRecord& record);
   void set_targets(ListenerRecord& record, std::vector<model::WeightedTarget> targets);
+  void set_rules(ListenerRecord& record, std::vector<model::Rule> rules);
 
   // Nothing when the load balancer has no such listener.
   ListenerRecord* find(const model::LoadBalancerRef& lb, const model::ListenerId& id);
@@ -79,6 +88,8 @@ class ListenerTable {
   };
 
   using Places = std::map<Place, Holding>;
+  void index_targets(ListenerRecord& record);
+  void unindex_targets(ListenerRecord& record);
   Places::const_iterator overlapping(const IpBytes& ip, model::Transport transport,
                                      const model::PortRange& ports) const;
 
@@ -94,7 +105,8 @@ class ListenerTable {
 Result<> check_ports(const model::PortRange& ports);
 // What the targets are after the change, sorted. `invalid`: a target is not an address, or has not
 // enough ports above its own for the listener's range.
-Result<std::vector<model::WeightedTarget>> changed_targets(const ForwardSpec& spec,
-                                                           const lb::TargetChange& change);
+Result<std::vector<model::WeightedTarget>> changed_targets(
+    const std::vector<model::WeightedTarget>& before, std::uint32_t ports,
+    const lb::TargetChange& change);
 
 }  // namespace berth::edge

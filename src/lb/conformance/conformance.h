@@ -47,6 +47,8 @@ class Subject {
     return attributes;
   }
   virtual model::RuleAttributes kept(model::RuleAttributes attributes) { return attributes; }
+  // Of what the abilities name: this machine has what it takes. What it has not is not checked.
+  virtual bool speaks(model::Protocol) { return true; }
   // Certificates that listeners and rules may have; different for n of 0 and 1. Without any, what
   // needs one is not checked.
   virtual model::Tls certificate(int) { return {}; }

@@ -36,7 +36,7 @@ std::string to_text(const RuleKey& key) { return fmt::format("{} {}", key.domain
 }  // namespace
 
 bool Probe::has(Protocol protocol) {
-  return abilities().protocols.has(protocol) &&
+  return abilities().protocols.has(protocol) && subject_.speaks(protocol) &&
          (!needs_certificate(protocol) || !subject_.certificate(0).certificates.empty());
 }
 
