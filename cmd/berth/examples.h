@@ -8,5 +8,8 @@ namespace berth::cmd {
 inline constexpr std::string_view kRooms =
 #include "rooms.inc"
     ;
+inline constexpr std::string_view kRoomsOnTencent =
+#include "rooms-on-tencent.inc"
+    ;
 
 }  // namespace berth::cmd

@@ -28,6 +28,7 @@ struct Flags {
   std::string kubeconfig;  // none: a free one here
   std::uint16_t port = 0;
   bool empty = false;
+  std::string cloud = "edge";
   Output output = Output::text;
 };
 
@@ -41,24 +42,44 @@ constexpr std::string_view kWithRooms =
     "  kubectl -n play delete pod room-1                       # it comes back at the same "
     "address\n"
     "  kubectl -n play describe portpool room-ports\n";
+constexpr std::string_view kWithRoomsOnTencent =
+    "  kubectl -n cloud get pods                               # two rooms, each with an address "
+    "below\n"
+    "  nc ADDRESS PORT                                         # talk to one, through the cloud\n"
+    "  kubectl -n cloud scale statefulset/room --replicas=4    # two more rooms, two more "
+    "addresses\n"
+    "  kubectl -n cloud describe portpool room-ports\n";
 constexpr std::string_view kEmpty =
     "  kubectl apply -f examples/rooms.yaml       # a pool of ports, and rooms that use it\n"
     "  kubectl apply -f examples/first-room.yaml  # one room\n";
 
-// Where the remarks above begin, behind "  curl -s ".
-constexpr std::size_t kRemarkColumn = 48;
+// Where the remarks above begin, behind two blanks.
+constexpr std::size_t kRemarkColumn = 56;
 
 std::string metrics_url(const playground::Playground& play) { return play.ops_url() + "/metrics"; }
 
+std::string_view next_steps(const playground::Playground& play, bool empty) {
+  if (empty) return kEmpty;
+  return play.cloud_url().empty() ? kWithRooms : kWithRoomsOnTencent;
+}
+
+// The command, and a remark below the others.
+std::string line_of(std::string_view command, std::string_view remark, bool empty) {
+  const std::size_t width = empty ? command.size() + 1 : kRemarkColumn;
+  return fmt::format("  {:<{}}# {}\n", command, std::max(width, command.size() + 1), remark);
+}
+
 std::string greeting(const playground::Playground& play, bool empty) {
-  return fmt::format(
+  std::string out = fmt::format(
       "The playground is up. In another terminal:\n\n"
       "  export KUBECONFIG={}\n"
-      "{}"
-      "  curl -s {}{:<{}}# what Prometheus would see\n\n"
-      "docs/playground.md goes on from there. Ctrl-C stops it; nothing is left behind.\n\n",
-      play.kubeconfig_path(), empty ? kEmpty : kWithRooms, metrics_url(play), "",
-      empty ? 1 : kRemarkColumn - metrics_url(play).size());
+      "{}",
+      play.kubeconfig_path(), next_steps(play, empty));
+  out += line_of("curl -s " + metrics_url(play), "what Prometheus would see", empty);
+  if (!play.cloud_url().empty())
+    out += line_of("curl -sk " + play.cloud_url(), "the cloud; a browser shows a page", empty);
+  return out +
+         "\ndocs/playground.md goes on from there. Ctrl-C stops it; nothing is left behind.\n\n";
 }
 
 void print(const std::string& text) {
@@ -97,15 +118,18 @@ class Screen {
   std::string shown_;
 };
 
+// What programs read first.
+std::string first_line(const playground::Playground& play) {
+  wire::Object out{{"kubeconfig", play.kubeconfig_path()}, {"metrics", metrics_url(play)}};
+  if (!play.cloud_url().empty()) out["cloud"] = play.cloud_url();
+  return wire::to_json(out) + "\n";
+}
+
 // One line for each Pod or Service that is new, changed or gone, for logs and programs.
 class Lines {
  public:
   Lines(const playground::Playground& play, bool empty, Output output) : output_(output) {
-    print(output == Output::json
-              ? wire::to_json(wire::Object{{"kubeconfig", play.kubeconfig_path()},
-                                           {"metrics", metrics_url(play)}}) +
-                    "\n"
-              : greeting(play, empty));
+    print(output == Output::json ? first_line(play) : greeting(play, empty));
   }
   void show(const playground::Overview& overview) {
     std::map<std::string, std::string, playground::NaturalOrder> now;
@@ -191,14 +215,17 @@ Result<> run_playground(const Flags& flags) {
   Foreground foreground;
   const Context context = foreground.context();
   const bool any_name = flags.kubeconfig.empty();
+  const bool on_tencent = flags.cloud == "tencent";
   Result<std::unique_ptr<playground::Playground>> play = playground::Playground::start(
       context, {.version = BERTH_VERSION,
                 .kubeconfig_path = absolute_path(any_name ? kKubeconfig : flags.kubeconfig),
                 .kubeconfig_or_beside = any_name,
-                .api_port = flags.port});
+                .api_port = flags.port,
+                .cloud = on_tencent ? model::Provider::tencent : model::Provider::edge});
   if (!play) return pass(play);
   if (!flags.empty) {
-    if (Result<> made = (*play)->create(context, kRooms); !made) return made;
+    if (Result<> made = (*play)->create(context, on_tencent ? kRoomsOnTencent : kRooms); !made)
+      return made;
   }
   const bool terminal = flags.output == Output::text && ::isatty(STDOUT_FILENO) == 1;
   Result<> watched = terminal ? watch(**play, context, Screen(greeting(**play, flags.empty)))
@@ -223,6 +250,12 @@ void add_playground(CLI::App& root, Run& run) {
       "while another playground has that.");
   add_port_option(*command, "--port", flags->port, "Port of the API server; 0 for any.");
   command->add_flag("--empty", flags->empty, "Start with nothing, not with examples/rooms.yaml.");
+  command
+      ->add_option("--cloud", flags->cloud,
+                   "edge, our own load balancer, or tencent: a simulated cloud with load balancers "
+                   "in two regions that carry traffic, and with examples/rooms-on-tencent.yaml.")
+      ->check(CLI::IsMember({"edge", "tencent"}))
+      ->capture_default_str();
   add_output_option(*command, flags->output);
   set_example(*command, "berth playground --kubeconfig /tmp/berth.kubeconfig");
   command->callback([&run, flags] { run = [flags] { return run_playground(*flags); }; });

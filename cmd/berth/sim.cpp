@@ -13,6 +13,7 @@
 #include "environment.h"
 #include "sim/cloud/tencent/https_frontend.h"
 #include "sim/cloud/tencent/setup.h"
+#include "sim/cloud/traffic/carrier.h"
 #include "wire/yaml.h"
 
 namespace berth::cmd {
@@ -21,6 +22,7 @@ namespace {
 using sim::tencent::Cloud;
 using sim::tencent::HttpsFrontend;
 using sim::tencent::Setup;
+using sim::traffic::Carrier;
 
 constexpr std::size_t kMaxSetup = 1u << 20;
 constexpr unsigned kReadable = 0644;
@@ -31,6 +33,7 @@ struct TencentFlags {
   std::string setup;
   std::string ca_file = "berth-sim-tencent.pem";
   int round_trip_ms = 0;
+  bool traffic = false;
   Output output = Output::text;
 };
 
@@ -62,6 +65,8 @@ std::string greeting(const TencentFlags& flags, const HttpsFrontend& frontend) {
       "  endpoint     {}\n"
       "  authority    {}\n",
       frontend.url(), frontend.host(), ca);
+  if (flags.traffic)
+    out += "  traffic      TCP and UDP, on loopback; its state says where each listener is open\n";
   if (flags.setup.empty()) {
     out += fmt::format(
         "  secret id    {}\n"
@@ -85,6 +90,14 @@ std::string farewell(const TencentFlags& flags, const Cloud& cloud) {
   return out;
 }
 
+// Nothing, unless it is asked for.
+Result<std::unique_ptr<Carrier>> carrier_of(const TencentFlags& flags, const Context& context,
+                                            Cloud& cloud) {
+  if (!flags.traffic) return nullptr;
+  raise_file_limit();  // each listener is a socket, and each connection two
+  return Carrier::start(context.tasks, cloud);
+}
+
 Result<> run_tencent(const TencentFlags& flags) {
   set_log_level(LogLevel::error);
   Result<Setup> setup = setup_of(flags);
@@ -93,11 +106,16 @@ Result<> run_tencent(const TencentFlags& flags) {
   const Context context = foreground.context();
   const std::unique_ptr<Cloud> cloud =
       sim::tencent::make_cloud(std::move(*setup), context.tasks.wall_time());
+  Result<std::unique_ptr<Carrier>> carrier = carrier_of(flags, context, *cloud);
+  if (!carrier) return pass(carrier);
   Result<std::unique_ptr<HttpsFrontend>> frontend =
       HttpsFrontend::start(context.tasks, *cloud,
                            {.address = flags.address,
                             .port = flags.port,
-                            .round_trip = std::chrono::milliseconds{flags.round_trip_ms}});
+                            .round_trip = std::chrono::milliseconds{flags.round_trip_ms},
+                            .before_answer = [&](const std::stop_token& stop) {
+                              if (*carrier) (*carrier)->follow(stop);
+                            }});
   if (!frontend) return pass(frontend);
   if (Result<> written = write_file(flags.ca_file, (*frontend)->ca_pem(), kReadable); !written)
     return written;
@@ -129,6 +147,9 @@ void add_tencent(CLI::App& sim, Run& run) {
   command->add_option("--round-trip-ms", flags->round_trip_ms, "Each answer comes so much later.")
       ->check(CLI::Range(0, 60'000))
       ->capture_default_str();
+  command->add_flag("--traffic", flags->traffic,
+                    "Carry what TCP and UDP listeners lead to, on loopback: a VIP of 127.0.0.0/8 "
+                    "is used as it is, others have an address there that the state shows.");
   add_output_option(*command, flags->output);
   set_example(*command, "berth sim tencent --port 8443 --ca-file /tmp/sim.pem");
   command->callback([&run, flags] { run = [flags] { return run_tencent(*flags); }; });

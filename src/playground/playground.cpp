@@ -20,7 +20,9 @@
 #include "playground/refused.h"
 #include "playground/revival.h"
 #include "playground/room_watch.h"
+#include "playground/simulated_tencent.h"
 #include "providers/edge.h"
+#include "providers/tencent.h"
 #include "sim/kube/https_frontend.h"
 #include "sim/workloads/any_object.h"
 #include "sim/workloads/controllers.h"
@@ -107,7 +109,8 @@ class Playground::Impl {
           !up)
         return up;
     }
-    if (Result<> up = saying("the load balancer did not start", start_controller()); !up) return up;
+    if (Result<> up = saying("the load balancer did not start", start_drivers()); !up) return up;
+    start_controller();
     start_node();
     if (Result<> ready = wait_until_ready(context.within(kStartTimeout)); !ready) return ready;
     watch_ = std::make_unique<RoomWatch>(tasks_, *client_, Random::from_entropy());
@@ -131,6 +134,7 @@ class Playground::Impl {
     const MutexLock lock(mu_);
     return restarts_;
   }
+  const SimulatedTencent* cloud() const { return cloud_.get(); }
 
  private:
   Result<> start_api_server() {
@@ -166,13 +170,39 @@ class Playground::Impl {
     };
   }
 
-  Result<> start_controller() {
-    // Whatever a load balancer is called, it is one of ours.
+  Result<> start_drivers() {
+    // Whatever a load balancer is called, it is one of ours, unless a cloud has it.
     Result<app::DriverPart> edge = providers::start_edge(
         {.addresses = own_addresses(), .low_ports = options_.low_ports, .loopback_targets = true},
         {});
     if (!edge) return pass(edge);
-    drivers_ = app::DriverSet({std::move(*edge)});
+    std::vector<app::DriverPart> parts{std::move(*edge)};
+    if (options_.cloud == model::Provider::tencent) {
+      Result<app::DriverPart> tencent = start_tencent();
+      if (!tencent) return pass(tencent);
+      parts.push_back(std::move(*tencent));
+    }
+    drivers_ = app::DriverSet(std::move(parts));
+    return {};
+  }
+
+  Result<app::DriverPart> start_tencent() {
+    Result<std::unique_ptr<SimulatedTencent>> cloud =
+        SimulatedTencent::start(tasks_, Random::from_entropy(), options_.low_ports);
+    if (!cloud) return pass(cloud);
+    cloud_ = std::move(*cloud);
+    cloud::tencent::Settings settings = cloud_->settings();
+    config_.load_balancers = {.provider = model::Provider::tencent,
+                              .region = settings.options.region};
+    app::DriverPart out = providers::start_tencent(tasks_, to_cloud_, std::move(settings));
+    out.avoid = [this](const app::OwnServers& servers) {
+      cloud_->avoid(edge::own_endpoints(
+          {.api_server = servers.api_server, .webhooks = servers.webhooks, .ops = servers.ops}));
+    };
+    return out;
+  }
+
+  void start_controller() {
     config_.identity = "playground";
     config_.version = options_.version;
     config_.cluster_id = "playground";
@@ -187,7 +217,6 @@ class Playground::Impl {
             ++restarts_;
           });
     });
-    return {};
   }
 
   // One life of it. Its servers are found at the same ports in the next.
@@ -276,6 +305,8 @@ class Playground::Impl {
   std::size_t restarts_ GUARDED_BY(mu_) = 0;
   std::optional<Error> ended_ GUARDED_BY(mu_);
   net::CurlTransport transport_;
+  net::CurlTransport to_cloud_;
+  std::unique_ptr<SimulatedTencent> cloud_;
   NodeRuntime node_runtime_;
   std::unique_ptr<sim::kube::HttpsFrontend> api_;
   std::shared_ptr<const kube::ClusterConfig> cluster_;
@@ -307,6 +338,7 @@ const std::string& Playground::kubeconfig_path() const { return impl_->kubeconfi
 std::string Playground::ops_url() const { return impl_->ops_url(); }
 Result<> Playground::standing() const { return impl_->standing(); }
 std::size_t Playground::controller_restarts() const { return impl_->controller_restarts(); }
+std::string Playground::cloud_url() const { return impl_->cloud() ? impl_->cloud()->url() : ""; }
 kube::Client& Playground::client() { return impl_->client(); }
 
 Result<> Playground::create(const Context& context, std::string_view yaml) {
@@ -320,22 +352,20 @@ Result<> Playground::create(const Context& context, std::string_view yaml) {
   return {};
 }
 
-namespace {
-
-Result<LowPortsByVip> low_ports(const Context& context, kube::Client& client) {
-  Result<kube::ListPage> balancers = client.list_all(context, api::load_balancer_kind().type);
+Result<LowPortsByVip> Playground::low_ports(const Context& context) {
+  Result<kube::ListPage> balancers =
+      impl_->client().list_all(context, api::load_balancer_kind().type);
   if (!balancers) return pass(balancers);
   LowPortsByVip low;
   for (const Value& balancer : balancers->items) add_low_ports(balancer, low);
+  if (impl_->cloud()) impl_->cloud()->add_low_ports(low);
   return low;
 }
-
-}  // namespace
 
 Result<std::vector<Room>> Playground::rooms(const Context& context) {
   Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
   if (!pods) return pass(pods);
-  Result<LowPortsByVip> low = low_ports(context, impl_->client());
+  Result<LowPortsByVip> low = low_ports(context);
   if (!low) return pass(low);
   std::vector<Room> rooms;
   for (const Value& pod : pods->items) {
@@ -379,7 +409,7 @@ Result<Overview> Playground::overview(const Context& context) {
   Overview out;
   Result<kube::ListPage> pods = impl_->client().list_all(context, kube::types::kPod);
   if (!pods) return pass(pods);
-  Result<LowPortsByVip> low = low_ports(context, impl_->client());
+  Result<LowPortsByVip> low = low_ports(context);
   if (!low) return pass(low);
   for (const Value& pod : pods->items) {
     const std::string uid(wire::string_at(pod, "/metadata/uid"));

@@ -31,6 +31,9 @@ struct Options {
   // players are about.
   Duration quarantine = std::chrono::seconds{1};
   std::optional<edge::LowPorts> low_ports{};  // none: what this process may open
+  // Whose load balancers are those that are written without a provider. Tencent's come with a
+  // simulated cloud.
+  model::Provider cloud = model::Provider::edge;
 };
 
 class Playground {
@@ -42,6 +45,8 @@ class Playground {
   const std::string& kubeconfig_path() const;
   // Where /metrics of the controller is: "http://127.0.0.1:41234".
   std::string ops_url() const;
+  // Where the simulated cloud shows its state: "https://127.0.0.1:41235". Empty: there is none.
+  std::string cloud_url() const;
   kube::Client& client();
   // Fails once a part has ended and could not be started again: nothing good comes of this
   // playground any more.
@@ -59,6 +64,8 @@ class Playground {
   Result<Room> wait_for_room(const Context& context, const std::string& pod);
 
  private:
+  Result<LowPortsByVip> low_ports(const Context& context);
+
   class Impl;
   explicit Playground(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

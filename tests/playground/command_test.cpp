@@ -43,12 +43,12 @@ class PlaygroundCommand : public ::testing::Test {
       return std::string(wire::string_at(first_line, pointer));
     }
   };
-  Running start(const std::string& name) {
+  Running start(const std::string& name, const std::string& flags = "") {
     const fs::path log = dir_->path() / (name + ".log");
     auto process = testing::Process::spawn(
         {.program = "/bin/bash",
-         .args = {"-c", fmt::format("cd '{}' && exec '{}' playground --empty -o json",
-                                    dir_->path().string(), BERTH_PROGRAM)},
+         .args = {"-c", fmt::format("cd '{}' && exec '{}' playground --empty -o json {}",
+                                    dir_->path().string(), BERTH_PROGRAM, flags)},
          .env = {}},
         log);
     EXPECT_TRUE(process) << process.error();
@@ -86,6 +86,23 @@ TEST_F(PlaygroundCommand, TellsWhereItsMetricsAreAndTheyHaveTheVersionOfTheProgr
               HasSubstr(fmt::format("bkbcs_ingressctrl_controller_info{{cloud=\"edge\",version="
                                     "\"{}\"}} 1",
                                     wire::string_at(*told, "/version"))));
+  stop(play);
+}
+
+TEST_F(PlaygroundCommand, TellsWhereItsCloudShowsItself) {
+  Running play = start("one", "--cloud tencent");
+  ThreadTasks tasks;
+  net::CurlTransport transport;
+  const Context context{.tasks = tasks};
+  net::TlsSettings tls;
+  tls.insecure = true;  // as `curl -k`
+  const auto page = transport.call(
+      context.within(120s), {.url = play.at("/cloud"),
+                             .headers = {{"Accept", "text/html"}},
+                             .tls = std::make_shared<const net::TlsSettings>(std::move(tls))});
+  ASSERT_TRUE(page) << play.at("/cloud") << ": " << page.error().to_string();
+  EXPECT_THAT(page->body, HasSubstr("lb-rooms001 rooms (ap-guangzhou"));
+  EXPECT_THAT(page->body, HasSubstr("lb-east0001 rooms-east (ap-shanghai"));
   stop(play);
 }
 

@@ -41,8 +41,10 @@ class World : public ::testing::Test {
     auto dir = testing::ScratchDir::create("berth-world");
     ASSERT_TRUE(dir) << dir.error();
     dir_.emplace(std::move(*dir));
-    start({});
+    start(options());
   }
+  // What each test begins with.
+  virtual playground::Options options() const { return {}; }
 
   void start(playground::Options options) {
     play_.reset();

@@ -50,14 +50,18 @@ class Examples : public World {
 };
 
 TEST_F(Examples, AllOfThemWorkSideBySide) {
-  ASSERT_GE(files().size(), 7u);
+  ASSERT_GE(files().size(), 8u);
   for (const std::string& file : files()) create(example(file));
-  for (const auto& [ns, pool] : std::vector<std::pair<std::string, std::string>>{
-           {"games", "rooms"}, {"play", "room-ports"}, {"meetings", "media"}, {"carriers", "both"}})
+  for (const auto& [ns, pool] :
+       std::vector<std::pair<std::string, std::string>>{{"games", "rooms"},
+                                                        {"play", "room-ports"},
+                                                        {"cloud", "room-ports"},
+                                                        {"meetings", "media"},
+                                                        {"carriers", "both"}})
     EXPECT_TRUE(pool_is_ready(ns, pool)) << ns << "/" << pool;
-  // One of first-room, two of arena, three of lobby, two of rooms, two of segments, one of
-  // two-carriers.
-  EXPECT_TRUE(eventually([&] { return all_have_ports(11); }, 120s));
+  // One of first-room, two of arena, three of lobby, two of rooms, two of rooms-on-tencent, two of
+  // segments, one of two-carriers.
+  EXPECT_TRUE(eventually([&] { return all_have_ports(13); }, 120s));
   EXPECT_TRUE(eventually([&] {
     return std::ranges::count_if(list(kube::types::kPod, "default"), [](const wire::Value& pod) {
              return !wire::string_at(pod, "/spec/containers/0/ports/0/name").empty() ||

@@ -34,9 +34,10 @@ Result<> has_list(const Value& response, std::string_view pointer) {
   return fail(std::move(error));
 }
 
-// One that we do not know takes its port all the same.
+// One that we do not know takes its port all the same, of both transports: and it is nothing that
+// anybody wished of this cloud.
 Protocol protocol_at(const Value& value) {
-  return model::parse_protocol(wire::string_at(value, "/Protocol")).value_or(Protocol::tcp);
+  return model::parse_protocol(wire::string_at(value, "/Protocol")).value_or(Protocol::tcp_udp);
 }
 
 model::Scheduler scheduler_at(const Value& value) {

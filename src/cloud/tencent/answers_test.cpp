@@ -69,6 +69,10 @@ TEST(DescribeListeners, OneOfAnUnknownKindTakesItsPort) {
           .value();
   ASSERT_EQ(listeners.size(), 1u);
   EXPECT_EQ(listeners[0].seen.spec.ports.first, 30000);
+  const Protocol protocol = listeners[0].seen.spec.protocol;
+  EXPECT_TRUE(model::takes(protocol, model::Transport::tcp));
+  EXPECT_TRUE(model::takes(protocol, model::Transport::udp)) << "nobody knows which";
+  EXPECT_NE(protocol, Protocol::tcp) << "it is not what somebody wished";
 }
 
 TEST(DescribeListeners, AnAnswerWithoutTheListDoesNotSayThatThereIsNone) {

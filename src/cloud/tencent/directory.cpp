@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "cloud/tencent/answers.h"
 #include "cloud/tencent/requests.h"
@@ -18,6 +19,10 @@ constexpr Duration kQuotaIsGood = std::chrono::minutes{10};
 // Pages of one search: a hundred thousand load balancers are not one account's.
 constexpr std::size_t kMostPages = 1000;
 
+// Offsets count what is there at that moment: when one goes between two pages, another one moves to
+// a page that was read. Then all is read again, so often.
+constexpr int kMostReadings = 4;
+
 Failure not_there(const LoadBalancerRef& lb) {
   return fail(error_of(Code::not_found, "there is no load balancer {}", to_string(lb))
                   .with_hint("check the region: write it before the id, as ap-xxx:lb-xxx"));
@@ -31,6 +36,14 @@ bool fits(const lb::FoundLoadBalancer& found, const lb::DirectoryQuery& query) {
 }
 
 }  // namespace
+
+bool ClbDirectory::Reading::is_whole() const { return !moved && found.size() >= total; }
+
+Error ClbDirectory::partial(const Reading& read) {
+  return error_of(Code::unavailable,
+                  "the cloud told {} of {} load balancers: their list changes while it is read",
+                  read.found.size(), read.total);
+}
 
 std::vector<Result<LoadBalancerInfo>> ClbDirectory::describe(const Context& context,
                                                              const model::CredentialId& credential,
@@ -113,9 +126,22 @@ Result<std::vector<lb::FoundLoadBalancer>> ClbDirectory::search(
     const Context& context, const model::CredentialId& credential,
     const lb::DirectoryQuery& query) {
   const Caller caller{credential, query.region.empty() ? api_.options().region : query.region};
+  for (int reading = 1;; ++reading) {
+    Result<Reading> read = read_pages(context, caller, query);
+    if (!read) return pass(read);
+    if (read->is_whole()) {
+      std::erase_if(read->found, [&](const auto& one) { return !fits(one, query); });
+      return std::move(read->found);
+    }
+    if (reading == kMostReadings) return fail(partial(*read));
+  }
+}
+
+Result<ClbDirectory::Reading> ClbDirectory::read_pages(const Context& context, const Caller& caller,
+                                                       const lb::DirectoryQuery& query) {
   std::vector<std::pair<std::string, std::string>> tags;
   for (const lb::Tag& tag : query.tags) tags.emplace_back(tag.key, tag.value);
-  std::vector<lb::FoundLoadBalancer> out;
+  Reading out;
   std::set<std::string> seen;
   for (std::size_t page = 0; page < kMostPages; ++page) {
     const Result<Answer> answer =
@@ -124,14 +150,16 @@ Result<std::vector<lb::FoundLoadBalancer>> ClbDirectory::search(
     if (!answer) return fail(answer.error());
     auto found = decode_balancers(answer->response, caller.region);
     if (!found) return pass(found);
+    const std::int64_t total = wire::int_at(answer->response, "/TotalCount").value_or(0);
+    if (page > 0 && std::cmp_not_equal(total, out.total)) out.moved = true;
+    out.total = total > 0 ? static_cast<std::size_t>(total) : 0;
     const std::size_t count = found->size();
-    // One that was deleted meanwhile moves the others to another page.
-    std::erase_if(*found, [&](const lb::FoundLoadBalancer& one) {
-      return !fits(one, query) || !seen.insert(one.ref.id).second;
-    });
-    std::ranges::move(*found, std::back_inserter(out));
+    std::erase_if(
+        *found, [&](const lb::FoundLoadBalancer& one) { return !seen.insert(one.ref.id).second; });
+    std::ranges::move(*found, std::back_inserter(out.found));
     if (count < kBalancersPerPage) return out;
   }
+  out.moved = true;
   return out;
 }
 

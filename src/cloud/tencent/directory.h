@@ -33,6 +33,16 @@ class ClbDirectory final : public lb::Directory {
   // In halves, where one that is not there hides the others.
   Result<> describe_chunk(const Context& context, const Caller& caller,
                           std::span<const std::string> ids, Found& out);
+  // All pages of a search, one after the other.
+  struct Reading {
+    std::vector<lb::FoundLoadBalancer> found{};  // each once, also what only looks like it
+    std::size_t total = 0;                       // as the cloud says it; 0: it does not
+    bool moved = false;                          // the list changed between two pages
+    bool is_whole() const;
+  };
+  Result<Reading> read_pages(const Context& context, const Caller& caller,
+                             const lb::DirectoryQuery& query);
+  static Error partial(const Reading& read);
   // Of one load balancer, as the account has it; 0 where it may not be asked for.
   std::uint32_t listener_quota(const Context& context, const Caller& caller);
 

@@ -16,14 +16,16 @@ class TencentDirectory : public testing::DriverTest {
   static model::LoadBalancerRef lb(int n, std::string region = "ap-nanjing") {
     return {model::Provider::tencent, std::move(region), fmt::format("lb-{}", n)};
   }
-  static std::string set_of(int from, int to, std::string_view name = "rooms") {
+  // `total`: how many the cloud says that there are; it need not say so.
+  static std::string set_of(int from, int to, std::string_view name = "rooms", int total = -1) {
     std::string out;
     for (int i = from; i < to; ++i) {
       out += fmt::format(
           R"({}{{"LoadBalancerId":"lb-{}","LoadBalancerName":"{}","LoadBalancerVips":["1.1.1.{}"]}})",
           i > from ? "," : "", i, name, i % 250);
     }
-    return fmt::format(R"({{"LoadBalancerSet":[{}]}})", out);
+    if (total < 0) return fmt::format(R"({{"LoadBalancerSet":[{}]}})", out);
+    return fmt::format(R"({{"TotalCount":{},"LoadBalancerSet":[{}]}})", total, out);
   }
 };
 
@@ -114,6 +116,28 @@ TEST_F(TencentDirectory, SearchReadsAllPagesAndComparesNames) {
       << "the API may answer what only looks like it";
   cloud_.answer("DescribeLoadBalancers", set_of(0, 3));
   EXPECT_TRUE(directory().search(context(), {}, {.tags = {{"team", "rooms"}}})->empty());
+}
+
+// Offsets count what is there at that moment: one that goes moves another one to a page that was
+// read already.
+TEST_F(TencentDirectory, ASearchSkipsNobodyWhenAnotherIsDeletedMeanwhile) {
+  cloud_.answer("DescribeLoadBalancers", set_of(0, 100, "rooms", 120));
+  cloud_.answer("DescribeLoadBalancers", set_of(101, 120, "rooms", 119));
+  cloud_.answer("DescribeLoadBalancers", set_of(1, 101, "rooms", 119));
+  cloud_.answer("DescribeLoadBalancers", set_of(101, 120, "rooms", 119));
+  const auto found = directory().search(context(), {}, {.name = "rooms"});
+  ASSERT_TRUE(found) << found.error().to_string();
+  EXPECT_TRUE(std::ranges::any_of(*found, [](const auto& one) { return one.ref.id == "lb-100"; }));
+  EXPECT_TRUE(std::ranges::none_of(*found, [](const auto& one) { return one.ref.id == "lb-0"; }));
+  EXPECT_EQ(found->size(), 119u);
+}
+
+TEST_F(TencentDirectory, ASearchThatStaysPartialSaysSo) {
+  for (int i = 0; i < 10; ++i) cloud_.answer("DescribeLoadBalancers", set_of(0, 60, "rooms", 90));
+  const auto found = directory().search(context(), {}, {.name = "rooms"});
+  ASSERT_FALSE(found) << "who takes it for all takes a name for free";
+  EXPECT_EQ(found.error().code, Code::unavailable);
+  EXPECT_NE(found.error().message.find("60 of 90"), std::string::npos) << found.error().to_string();
 }
 
 TEST_F(TencentDirectory, HealthOfSomeRulesIsAskedByListener) {

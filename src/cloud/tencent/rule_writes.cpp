@@ -169,11 +169,12 @@ class RuleCreation {
     make(id, {middle, fresh.end()});
   }
 
+  // Ids come without their rules, and of several the order is not promised: those are read, by
+  // domain and path, when somebody needs them.
   void take_locations(const ListenerId& id, const Indices& fresh, const Answer& answer) {
     std::vector<std::string> locations = decode_texts(answer.response, "/LocationIds");
-    if (locations.size() != fresh.size()) return line_.book.forget(line_.place.lb, id);
-    for (std::size_t i = 0; i < fresh.size(); ++i)
-      line_.book.add_rule(line_.place.lb, wanted_[fresh[i]].rule, std::move(locations[i]));
+    if (locations.size() != 1 || fresh.size() != 1) return line_.book.forget(line_.place.lb, id);
+    line_.book.add_rule(line_.place.lb, wanted_[fresh.front()].rule, std::move(locations.front()));
   }
 
   const Line& line_;
@@ -193,17 +194,62 @@ std::string_view new_default(const CloudListener& there, const std::vector<model
   return there.default_domain.empty() ? std::string_view{} : other;
 }
 
-Result<> remove_of_one(const Line& line, const CloudListener& there,
-                       const std::vector<model::RuleKey>& keys) {
-  std::vector<std::string> locations;
-  for (const model::RuleKey& key : keys)
-    if (const auto it = there.locations.find(key); it != there.locations.end())
-      locations.push_back(it->second);
-  if (locations.empty()) return {};
-  line.book.forget(line.place.lb, there.seen.id);
-  return write(line, "DeleteRule",
-               delete_rules_body(line.lb(), there.seen.id, locations, new_default(there, keys)));
-}
+// Rules of one listener that go. One that is refused keeps no others.
+class RuleRemoval {
+ public:
+  RuleRemoval(const Line& line, const CloudListener& there, std::span<const RuleRef> rules,
+              std::vector<Result<>>& results)
+      : line_(line), there_(there), rules_(rules), results_(results) {}
+
+  void run(const Indices& entries) {
+    Indices present;
+    for (const std::size_t i : entries)
+      if (there_.locations.contains(rules_[i].key)) present.push_back(i);
+    if (present.empty()) return;
+    line_.book.forget(line_.place.lb, there_.seen.id);
+    remove(present);
+  }
+
+ private:
+  void remove(const Indices& part) {
+    --calls_left_;
+    std::vector<std::string> locations;
+    std::vector<model::RuleKey> keys = gone_;
+    for (const std::size_t i : part) {
+      locations.push_back(there_.locations.at(rules_[i].key));
+      keys.push_back(rules_[i].key);
+    }
+    const Result<Answer> answer = line_.write(
+        "DeleteRule",
+        delete_rules_body(line_.lb(), there_.seen.id, locations, new_default(there_, keys)));
+    const bool is_alone = part.size() == 1;
+    if (answer || (is_alone && is_gone(answer.error()))) {
+      gone_ = std::move(keys);
+      return;
+    }
+    const bool may_be_some = !is_alone && may_concern_some(answer.error());
+    if (!may_be_some || calls_left_ <= 0) {
+      const Error error = may_be_some ? refused_together(answer.error()) : answer.error();
+      for (const std::size_t i : part) results_[i] = fail(error);
+      return;
+    }
+    const auto middle = part.begin() + static_cast<std::ptrdiff_t>(part.size() / 2);
+    remove({part.begin(), middle});
+    remove({middle, part.end()});
+  }
+
+  // The rule, or the listener with all of its rules; not the load balancer.
+  static bool is_gone(const Error& error) {
+    return error.code == Code::not_found && !is_balancer_gone(error);
+  }
+
+  const Line& line_;
+  const CloudListener& there_;
+  const std::span<const RuleRef> rules_;
+  std::vector<Result<>>& results_;
+  std::vector<model::RuleKey> gone_;
+  int calls_left_ = kMostCalls;
+};
 
 }  // namespace
 
@@ -219,11 +265,8 @@ std::vector<Result<>> remove_rules(const Line& line, std::span<const RuleRef> ru
   std::vector<Result<>> out(rules.size());
   for (const auto& [id, entries] : concerned->entries) {
     const CloudListener* const there = concerned->find(id);
-    if (!there) continue;  // its rules are gone with it
-    std::vector<model::RuleKey> keys;
-    for (const std::size_t i : entries) keys.push_back(rules[i].key);
-    const Result<> removed = remove_of_one(line, *there, keys);
-    for (const std::size_t i : entries) out[i] = removed;
+    // Without it, its rules are gone too.
+    if (there) RuleRemoval(line, *there, rules, out).run(entries);
   }
   return out;
 }

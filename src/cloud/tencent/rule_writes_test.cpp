@@ -40,12 +40,36 @@ TEST_F(TencentRules, ManyAreOneCallAndWhatIsThereIsChanged) {
     EXPECT_TRUE(result) << result.error().to_string();
   EXPECT_THAT(cloud_.actions(), ElementsAre("DescribeListeners", "ModifyRule", "DescribeTaskStatus",
                                             "CreateRule", "DescribeTaskStatus"));
-  // Their locations are known from the answer.
+}
+
+TEST_F(TencentRules, TheLocationOfOneIsKnownFromTheAnswer) {
+  has_rules({'a'});
+  cloud_.answer("CreateRule", R"({"LocationIds":["loc-c"]})");
+  const lb::NewRule wanted{rule("c.com"), {}};
+  EXPECT_TRUE(listeners().create_rules(context(), place_, {&wanted, 1})[0]);
   cloud_.calls.clear();
   cloud_.answer("BatchRegisterTargets");
   const lb::TargetChange change{rule("c.com"), {target(1)}, {}};
   EXPECT_TRUE(listeners().change_targets(context(), place_, {&change, 1})[0]);
   EXPECT_EQ(wire::string_at(cloud_.calls[0].body, "/Targets/0/LocationId"), "loc-c");
+}
+
+// In which order the ids of several come is not promised: targets must not go to another's rule.
+TEST_F(TencentRules, LocationsOfSeveralAreThoseOfTheirDomainAndPath) {
+  has_rules({'a'});
+  cloud_.answer("CreateRule", R"({"LocationIds":["loc-c","loc-b"]})");
+  const std::vector<lb::NewRule> wanted{{rule("b.com"), {}}, {rule("c.com"), {}}};
+  for (const auto& result : listeners().create_rules(context(), place_, wanted))
+    EXPECT_TRUE(result);
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTPS","Rules":[
+    {"LocationId":"loc-c","Domain":"c.com","Url":"/","Targets":[]},
+    {"LocationId":"loc-b","Domain":"b.com","Url":"/","Targets":[]}]}]})");
+  cloud_.answer("BatchRegisterTargets");
+  const lb::TargetChange change{rule("c.com"), {target(1)}, {}};
+  EXPECT_TRUE(listeners().change_targets(context(), place_, {&change, 1})[0]);
+  EXPECT_EQ(wire::string_at(cloud_.bodies("BatchRegisterTargets")[0], "/Targets/0/LocationId"),
+            "loc-c");
 }
 
 TEST_F(TencentRules, ARuleNeedsDomainAndPath) {
@@ -101,6 +125,25 @@ TEST_F(TencentRules, TheDefaultDomainGoesToOneThatStays) {
   ASSERT_EQ(bodies.size(), 1u);
   EXPECT_EQ(decode_texts(bodies[0], "/LocationIds"), std::vector<std::string>{"loc-a"});
   EXPECT_EQ(wire::string_at(bodies[0], "/NewDefaultServerDomain"), "b.com");
+}
+
+TEST_F(TencentRules, OneThatCannotBeRemovedKeepsNoOthers) {
+  has_rules({'a', 'b', 'c', 'd'});
+  const auto refuse_as = [&](std::string_view code) { cloud_.refuse("DeleteRule", code, "loc-x"); };
+  refuse_as("InvalidParameterValue");              // a b c
+  cloud_.answer("DeleteRule");                     // a
+  refuse_as("InvalidParameterValue");              // b c
+  refuse_as("InvalidParameterValue");              // b
+  refuse_as("InvalidParameter.LocationNotFound");  // c
+  const std::vector rules{rule("a.com"), rule("b.com"), rule("c.com")};
+  const auto results = listeners().remove_rules(context(), place_, rules);
+  EXPECT_TRUE(results[0]);
+  ASSERT_FALSE(results[1]);
+  EXPECT_EQ(results[1].error().code, Code::invalid);
+  EXPECT_TRUE(results[2]) << "it is gone already";
+  const auto bodies = cloud_.bodies("DeleteRule");
+  EXPECT_EQ(wire::string_at(bodies[0], "/NewDefaultServerDomain"), "d.com");
+  EXPECT_EQ(wire::string_at(bodies[1], "/NewDefaultServerDomain"), "b.com");
 }
 
 TEST_F(TencentRules, RemovalOfOthersLeavesTheDefaultAlone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <utility>
 
 #include "net/url.h"
 #include "sim/cloud/tencent/authentication.h"
@@ -198,6 +199,7 @@ std::string Cloud::add_load_balancer(LoadBalancer lb, WallTime now) {
   if (lb.vips.empty() && lb.domain.empty()) lb.vips = {state_.make_vip()};
   lb.created = now;
   const std::string id = lb.id;
+  state_.changed.insert(id);
   state_.load_balancers.insert_or_assign(id, std::move(lb));
   return id;
 }
@@ -209,6 +211,7 @@ std::string Cloud::add_listener(const std::string& lb, Listener listener) {
   if (listener.id.empty()) listener.id = state_.make_id("lbl-");
   if (!is_layer7(listener.protocol) && listener.rules.empty()) listener.rules.emplace_back();
   const std::string id = listener.id;
+  state_.changed.insert(lb);
   it->second.listeners.insert_or_assign(id, std::move(listener));
   return id;
 }
@@ -218,6 +221,7 @@ bool Cloud::edit(const std::string& lb, const std::function<void(LoadBalancer&)>
   const auto it = state_.load_balancers.find(lb);
   if (it == state_.load_balancers.end()) return false;
   change(it->second);
+  state_.changed.insert(lb);
   return true;
 }
 
@@ -231,6 +235,7 @@ bool Cloud::edit_account(const std::string& uin, const std::function<void(Accoun
 
 bool Cloud::remove_load_balancer(const std::string& lb) {
   const MutexLock lock(mu_);
+  state_.changed.insert(lb);
   return state_.load_balancers.erase(lb) != 0;
 }
 
@@ -296,6 +301,26 @@ void Cloud::reset_calls() {
 wire::Value Cloud::dump() const {
   const MutexLock lock(mu_);
   return dump_locked();
+}
+
+std::set<std::string> Cloud::take_changed() {
+  const MutexLock lock(mu_);
+  return std::exchange(state_.changed, {});
+}
+
+std::vector<std::string> Cloud::vips(const std::string& lb) const {
+  const MutexLock lock(mu_);
+  const auto it = state_.load_balancers.find(lb);
+  return it == state_.load_balancers.end() ? std::vector<std::string>{} : it->second.vips;
+}
+
+void Cloud::tell_traffic(const std::string& lb, std::map<std::string, std::string> by_listener) {
+  const MutexLock lock(mu_);
+  if (by_listener.empty()) {
+    state_.traffic.erase(lb);
+  } else {
+    state_.traffic[lb] = std::move(by_listener);
+  }
 }
 
 wire::Value Cloud::dump_locked() const {

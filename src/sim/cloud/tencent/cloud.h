@@ -24,6 +24,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/mutex.h"
@@ -93,6 +94,13 @@ class Cloud {
   void reset_calls();
   // Everything but secrets.
   wire::Value dump() const;
+
+  // --- for whoever carries its traffic (sim/cloud/traffic) ---
+  // Load balancers that have changed since this was asked last. One asks.
+  std::set<std::string> take_changed();
+  std::vector<std::string> vips(const std::string& lb) const;
+  // Where each listener is open, or why it is not: shown with the state.
+  void tell_traffic(const std::string& lb, std::map<std::string, std::string> by_listener);
 
  private:
   struct Request;  // a signed call on its way

@@ -54,6 +54,7 @@ Result<> HttpsFrontend::listen() {
 
 net::Reply HttpsFrontend::handle(const net::Request& request, std::stop_token stop) {
   net::Reply reply = cloud_.handle(request, tasks_.wall_time());
+  if (options_.before_answer) options_.before_answer(stop);
   if (is_lost(reply)) {
     sleep_for(tasks_, options_.lost_after, stop);
     return {.status = kGatewayTimeout};

@@ -4,6 +4,7 @@
 // thread-safe after `start`.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -19,6 +20,8 @@ struct HttpsOptions {
   Duration round_trip{};   // each answer comes this much later
   // A lost answer: silence for so long, then 504 without a body.
   Duration lost_after = std::chrono::seconds{5};
+  // After each call, before its answer: whoever hears of a change finds that it was followed.
+  std::function<void(std::stop_token stop)> before_answer{};
 };
 
 class HttpsFrontend {

@@ -37,15 +37,19 @@ Array dump_rules(const Listener& listener) {
   return out;
 }
 
-Object dump_load_balancer(const LoadBalancer& lb) {
+using Traffic = std::map<std::string, std::string>;  // by listener
+
+Object dump_load_balancer(const LoadBalancer& lb, const Traffic& traffic) {
   Array listeners;
   for (const auto& [id, listener] : lb.listeners) {
-    listeners.push_back(Object{{"id", id},
-                               {"name", listener.name},
-                               {"protocol", listener.protocol},
-                               {"port", listener.port},
-                               {"endPort", listener.end_port},
-                               {"rules", dump_rules(listener)}});
+    Object one{{"id", id},
+               {"name", listener.name},
+               {"protocol", listener.protocol},
+               {"port", listener.port},
+               {"endPort", listener.end_port},
+               {"rules", dump_rules(listener)}};
+    if (const auto told = traffic.find(id); told != traffic.end()) one["traffic"] = told->second;
+    listeners.push_back(std::move(one));
   }
   return {{"id", lb.id},
           {"name", lb.name},
@@ -109,7 +113,7 @@ std::string to_page(const Value& dump) {
                        escaped(wire::string_at(lb, "/name")),
                        escaped(wire::string_at(lb, "/region")), text_of(*wire::find(lb, "/vips")));
     out += to_table(*wire::array_at(lb, "/listeners"),
-                    {"id", "name", "protocol", "port", "endPort", "rules"});
+                    {"id", "name", "protocol", "port", "endPort", "rules", "traffic"});
   }
   out += "<h2>Running tasks</h2>";
   out +=
@@ -124,7 +128,11 @@ Object dump_state(const State& state, const TaskBook& tasks) {
   Array accounts;
   for (const auto& [uin, account] : state.accounts) accounts.push_back(Object{{"uin", uin}});
   Array lbs;
-  for (const auto& [id, lb] : state.load_balancers) lbs.push_back(dump_load_balancer(lb));
+  for (const auto& [id, lb] : state.load_balancers) {
+    const auto traffic = state.traffic.find(id);
+    lbs.push_back(
+        dump_load_balancer(lb, traffic == state.traffic.end() ? Traffic{} : traffic->second));
+  }
   Array running;
   Object by_status{{"done", 0}, {"failed", 0}, {"running", 0}};
   for (const auto& [id, task] : tasks.all()) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -158,6 +159,11 @@ struct State {
   std::map<std::pair<std::string, std::string>, std::string> client_tokens{};
 
   std::vector<WallTime> deletions{};  // of load balancers, lately
+
+  // Load balancers that have changed since whoever carries their traffic last looked.
+  std::set<std::string> changed{};
+  // What became of their traffic: by load balancer and listener. Empty where nobody carries it.
+  std::map<std::string, std::map<std::string, std::string>> traffic{};
 
   explicit State(Settings from) : settings(std::move(from)), random(settings.seed) {}
 

@@ -34,6 +34,7 @@ void TaskBook::end(State& state, Task& task) {
   task.status = task.fails_with ? TaskStatus::failed : TaskStatus::done;
   const Effect& effect = task.fails_with ? task.undo : task.effect;
   if (effect) effect(state, task.ends);
+  state.changed.insert(task.load_balancers.begin(), task.load_balancers.end());
   task.effect = nullptr;
   task.undo = nullptr;
   ended_.push_back(task.id);
