@@ -168,6 +168,7 @@ Result<> run_controller(Flags flags) {
     if (!pem) return fail(std::move(pem.error()).about("--webhook-client-ca"));
     flags.config.webhook_client_ca = std::move(*pem);
   }
+  if (environment("TCP_UDP_PORT_REUSE") == "true") flags.config.names_have_protocol = true;
   if (flags.cloud != "edge") flags.config.load_balancers.provider = model::Provider::tencent;
   if (const auto on = module::without(app::all_declarations(), flags.config.without); !on)
     return fail(Error(on.error()).about("--without"));
@@ -240,6 +241,9 @@ void add_controller(CLI::App& root, Run& run) {
                     "Do not install the ValidatingAdmissionPolicies of Listeners and "
                     "PortBindings; ones that are there stay.");
   add_without_option(*command, flags->config.without);
+  command->add_flag("--protocol-in-names", flags->config.names_have_protocol,
+                    "Names of an Ingress's Listeners always have their protocol (lb-1-tcp-80), as "
+                    "with TCP_UDP_PORT_REUSE=true; otherwise where TCP and UDP share a port.");
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");

@@ -29,7 +29,12 @@ module::Declarations without(const Names& names) {
   return module::without(all_declarations(), names).value();
 }
 
-const std::vector<Names> kSets{{}, {"port-pools"}, {"host-ports"}, {"port-pools", "host-ports"}};
+const std::vector<Names> kSets{{},
+                               {"port-pools"},
+                               {"host-ports"},
+                               {"ingress"},
+                               {"port-pools", "ingress"},
+                               {"port-pools", "host-ports", "ingress"}};
 
 // "pods: get list watch", a line for each rule.
 std::set<std::string> lines_of(const wire::Array& rules) {
@@ -112,24 +117,32 @@ TEST(Modules, HaveTheseRightsAndNoOthers) {
   const std::string bkbcs = ".networkextension.bkbcs.tencent.com";
   const std::string few = "customresourcedefinitions: listeners" + bkbcs +
                           ",loadbalancers.berth.dev,portblocks.berth.dev get update patch";
-  const std::string all = "customresourcedefinitions: portpools" + bkbcs + ",listeners" + bkbcs +
-                          ",portbindings" + bkbcs +
-                          ",loadbalancers.berth.dev,portblocks.berth.dev get update patch";
+  const auto all = [&](const std::string& ingresses) {
+    return "customresourcedefinitions: portpools" + bkbcs + ingresses + ",listeners" + bkbcs +
+           ",portbindings" + bkbcs +
+           ",loadbalancers.berth.dev,portblocks.berth.dev get update patch";
+  };
+  const std::set<std::string> ingress{"ingresses: get list watch update patch",
+                                      "services: get list watch", "pods/status: patch"};
   const auto join = [](std::initializer_list<std::set<std::string>> sets) {
     std::set<std::string> out;
     for (const auto& set : sets) out.insert(set.begin(), set.end());
     return out;
   };
   const std::set<std::string> with_claims{
-      all, "flowschemas: berth-lease,berth-claims,berth-bulk get update patch",
+      "flowschemas: berth-lease,berth-claims,berth-bulk get update patch",
       "prioritylevelconfigurations: berth-claims,berth-bulk get update patch"};
   const std::set<std::string> without_claims{
       few, "flowschemas: berth-lease,berth-bulk get update patch",
       "prioritylevelconfigurations: berth-bulk get update patch"};
-  EXPECT_EQ(rights({}), join({installed, core, pods, pools, with_claims}));
-  EXPECT_EQ(rights({"host-ports"}), join({installed, core, pods, pools, with_claims}));
-  EXPECT_EQ(rights({"port-pools"}), join({installed, core, pods, without_claims}));
-  EXPECT_EQ(rights({"port-pools", "host-ports"}), join({installed, core, without_claims}));
+  const std::set<std::string> both{all(",ingresses" + bkbcs)};
+  EXPECT_EQ(rights({}), join({installed, core, pods, pools, ingress, with_claims, both}));
+  EXPECT_EQ(rights({"host-ports"}),
+            join({installed, core, pods, pools, ingress, with_claims, both}));
+  EXPECT_EQ(rights({"ingress"}), join({installed, core, pods, pools, with_claims, {all("")}}));
+  EXPECT_EQ(rights({"port-pools", "ingress"}), join({installed, core, pods, without_claims}));
+  EXPECT_EQ(rights({"port-pools", "host-ports", "ingress"}),
+            join({installed, core, without_claims}));
 }
 
 TEST(Modules, ReadSecretsByName) {
@@ -147,15 +160,20 @@ TEST(Modules, KeepOfAPodWhatTheyRead) {
   const auto kept = [](const Names& off) {
     return module::read_of(without(off), kube::types::kPod);
   };
-  ASSERT_TRUE(kept({}));
-  EXPECT_FALSE(kept({})->meta.labels.all);
-  EXPECT_EQ(kept({})->meta.labels.prefixes.size(), 1u);
-  EXPECT_EQ(kept({})->meta.annotations.prefixes.size(), 5u);
-  EXPECT_FALSE(kept({})->meta.owners);
+  ASSERT_TRUE(kept({"ingress"}));
+  EXPECT_FALSE(kept({"ingress"})->meta.labels.all);
+  EXPECT_EQ(kept({"ingress"})->meta.labels.prefixes.size(), 1u);
+  EXPECT_EQ(kept({"ingress"})->meta.annotations.prefixes.size(), 5u);
+  EXPECT_FALSE(kept({"ingress"})->meta.owners);
+  EXPECT_FALSE(kept({"ingress"})->meta.finalizers);
+  EXPECT_THAT(kept({"port-pools", "ingress"})->meta.annotations.prefixes, IsEmpty());
+  EXPECT_THAT(kept({"port-pools", "ingress"})->meta.labels.prefixes, IsEmpty());
+  EXPECT_FALSE(kept({"port-pools", "host-ports", "ingress"}));
+  // Services select by any label; the Pods of one template share theirs, and their owner.
+  EXPECT_TRUE(kept({})->meta.labels.all);
+  EXPECT_TRUE(kept({})->meta.owners);
+  EXPECT_EQ(kept({})->meta.annotations.prefixes.size(), 6u);
   EXPECT_FALSE(kept({})->meta.finalizers);
-  EXPECT_THAT(kept({"port-pools"})->meta.annotations.prefixes, IsEmpty());
-  EXPECT_THAT(kept({"port-pools"})->meta.labels.prefixes, IsEmpty());
-  EXPECT_FALSE(kept({"port-pools", "host-ports"}));
 }
 
 std::vector<std::string> printed(const Names& off, std::string_view kind) {
@@ -174,7 +192,9 @@ std::vector<std::string> printed(const Names& off, std::string_view kind) {
 TEST(Modules, ThatAreOffAreNotPrinted) {
   EXPECT_THAT(printed({"port-pools"}, "MutatingWebhookConfiguration"),
               ElementsAre("host-ports.berth.dev"));
-  EXPECT_THAT(printed({"port-pools"}, "ValidatingWebhookConfiguration"), IsEmpty());
+  EXPECT_THAT(printed({"port-pools", "ingress"}, "ValidatingWebhookConfiguration"), IsEmpty());
+  EXPECT_THAT(printed({"port-pools"}, "ValidatingWebhookConfiguration"),
+              ElementsAre("ingresses.berth.dev"));
   EXPECT_THAT(printed({"host-ports"}, "MutatingWebhookConfiguration"),
               ElementsAre("pod-ports.berth.dev"));
   EXPECT_THAT(printed({}, "MutatingWebhookConfiguration"),

@@ -72,7 +72,8 @@ module::Declaration declare(const module::Config& /*config*/) {
                      .meta = {.annotations = kube::KeyFilter::only(
                                   {std::string(controllers::ingress::kWeightAnnotation)})}},
                     {.type = kube::types::kService, .meta = {.labels = {}, .owners = false}}},
-          .access = {{"", {"pods", "services"}, look},
+          .access = {{"", {"pods"}, look},
+                 {"", {"services"}, look},
                      // That a Pod's own weight is used is an annotation of it.
                      {"", {"pods/status"}, {"patch"}},
                      {"", {"events"}, {"create", "patch"}}},

@@ -21,12 +21,19 @@
 
 namespace berth::world {
 
+// They cost each life two more watches: a world that has some turns them on.
+inline app::Config without_ingresses() {
+  app::Config config;
+  config.without = {"ingress"};
+  return config;
+}
+
 struct WorldOptions {
   ClusterOptions cluster{};  // its webhooks are the world's
   KubeletOptions kubelet{};
   int replicas = 1;
   std::span<const module::Module> modules = app::all_modules();  // of every replica
-  app::Config config{};  // of every replica, but for who it is
+  app::Config config = without_ingresses();  // of every replica, but for who it is
   // How far the wall clock of each replica is ahead of the API server's, or behind. One that takes
   // another's place runs on the same machine; those without a number have the right time.
   std::vector<Duration> clocks_ahead{};
