@@ -60,7 +60,9 @@ webhooks:
         apiVersions: ["v1"]
         operations: ["CREATE"]
         resources: ["pods"]
----
+)";
+
+constexpr std::string_view kPoolsOfHouse = R"(
 apiVersion: networkextension.bkbcs.tencent.com/v1
 kind: PortPool
 metadata:
@@ -155,16 +157,19 @@ Result<> PoolHouse::run_until(const std::function<bool()>& done) {
   });
 }
 
-Result<> PoolHouse::open() {
-  const auto open = cluster().play("installation", [world = world_.get()](std::stop_token stop) {
-    const auto installed = [world] {
-      const auto hooks = world->cluster().list(kWebhooks);
-      return hooks && !hooks->empty();
-    };
-    while (!installed() && world->cluster().pause(kUserRetry, stop)) {
-    }
-    (void)User(*world).create_pool(kHouse);
-  });
+Result<> PoolHouse::open() { return open_with(std::string(kPoolsOfHouse)); }
+
+Result<> PoolHouse::open_with(std::string pools) {
+  const auto open = cluster().play(
+      "installation", [world = world_.get(), pools = std::move(pools)](std::stop_token stop) {
+        const auto installed = [world] {
+          const auto hooks = world->cluster().list(kWebhooks);
+          return hooks && !hooks->empty();
+        };
+        while (!installed() && world->cluster().pause(kUserRetry, stop)) {
+        }
+        (void)User(*world).create_pool(std::string(kHouse) + "---" + pools);
+      });
   return run_until([&] { return *open; });
 }
 

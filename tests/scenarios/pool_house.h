@@ -45,8 +45,9 @@ class PoolHouse {
   Quota& quota() { return *quota_; }
   world::Cluster& cluster() { return world_->cluster(); }
 
-  // Until Berth is installed and the pools are there.
+  // Until Berth is installed and the pools are there: those of above, or others.
   Result<> open();
+  Result<> open_with(std::string pools);
   Result<> run_until(const std::function<bool()>& done);
   // Until nothing has been written for long.
   Result<> rest();

@@ -70,10 +70,11 @@ std::vector<std::string> ports_shown(const Room& room) {
 
 }  // namespace
 
-std::vector<Place> places_of(const api::PortBindingItem& binding) {
+std::vector<Place> places_of(const api::PortBindingItem& binding,
+                             const model::LoadBalancerDefaults& defaults) {
   std::vector<Place> out;
   for (const std::string& id : binding.load_balancer_ids) {
-    if (const auto lb = model::parse_load_balancer(id, {})) {
+    if (const auto lb = model::parse_load_balancer(id, defaults)) {
       out.push_back({*lb, binding.protocol == "UDP" ? model::Transport::udp : model::Transport::tcp,
                      static_cast<model::Port>(binding.start_port)});
     }
@@ -85,13 +86,13 @@ RoomBook::RoomBook(world::World& world, Duration quarantine)
     : world_(world), quarantine_(quarantine), ledger_(world) {
   observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
-  world.provider().observe([this](const sim::lb::Change& change) {
+  world.view().observe([this](const sim::lb::Change& change) {
     if (!closed_) see_change(change);
     if (other_) other_(change);
   });
 }
 
-RoomBook::~RoomBook() { world_.provider().observe({}); }
+RoomBook::~RoomBook() { world_.view().observe({}); }
 
 void RoomBook::look_only_at(std::set<std::string> namespaces) {
   ledger_.look_only_at(namespaces);
@@ -214,7 +215,7 @@ void RoomBook::check_rested(const Room& room, const Place& place) {
   const auto it = last_use_.find(place);
   const bool returns = it != last_use_.end() && it->second.name == room.name;
   if (returns) return;
-  const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
+  const auto listener = world_.view().find(place.lb, place.protocol, place.port);
   if (listener && !model::targets_of(listener->spec).empty()) {
     world_.kernel().fail(fmt::format("{} was given port {}, which still leads to {}", room.name,
                                      shown(place),
@@ -242,7 +243,7 @@ void RoomBook::check_came_back(const Room& room) {
                                    fmt::join(ports_shown(room), ", ")));
 }
 
-bool RoomBook::has(const Room& room, const Place& place) {
+bool RoomBook::has(const Room& room, const Place& place) const {
   return std::ranges::any_of(room.bindings, [&](const api::PortBindingItem& binding) {
     const std::vector<Place> places = places_of(binding);
     return std::ranges::find(places, place) != places.end();
@@ -251,7 +252,7 @@ bool RoomBook::has(const Room& room, const Place& place) {
 
 bool RoomBook::leads_to(const Place& place, const api::PortBindingItem& binding,
                         const Room& room) const {
-  const auto listener = world_.provider().find(place.lb, place.protocol, place.port);
+  const auto listener = world_.view().find(place.lb, place.protocol, place.port);
   if (!listener || model::targets_of(listener->spec).size() != 1) return false;
   const model::WeightedTarget target = model::targets_of(listener->spec).front();
   return target.target.ip == room.ip && target.target.port == binding.rs_start_port &&

@@ -35,7 +35,8 @@ struct Room {
 };
 
 // One for each load balancer of the port.
-std::vector<Place> places_of(const api::PortBindingItem& binding);
+std::vector<Place> places_of(const api::PortBindingItem& binding,
+                             const model::LoadBalancerDefaults& defaults = {});
 
 class RoomBook {
  public:
@@ -88,7 +89,10 @@ class RoomBook {
   void see_pod(const net::Request& request, const wire::Value& pod);
   void see_change(const sim::lb::Change& change);
   void note_end(const Room& room);
-  static bool has(const Room& room, const Place& place);
+  std::vector<Place> places_of(const api::PortBindingItem& binding) const {
+    return scenario::places_of(binding, world_.defaults());
+  }
+  bool has(const Room& room, const Place& place) const;
 
   void check_new(const std::string& uid, const Room& room);
   void check_alone(const std::string& uid, const Room& room);

@@ -54,7 +54,7 @@ class Inspection {
   void want(const api::PortPool& pool, const api::PortPoolItem& item) {
     items_.insert({pool.meta.uid, item.item_name});
     externals_[fmt::format("{}/{}", pool.meta.name, item.item_name)] = item.external;
-    const auto lbs = api::load_balancers_of(item, {});
+    const auto lbs = api::load_balancers_of(item, world_.defaults());
     const auto protocols = api::protocols_of(item);
     for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
       for (const model::Transport protocol : *protocols)
@@ -72,7 +72,7 @@ class Inspection {
           continue;
         used = true;
         items_.insert({pool.meta.uid, item});
-        for (const Place& place : places_of(binding)) wanted_.insert(place);
+        for (const Place& place : places_of(binding, world_.defaults())) wanted_.insert(place);
       }
     }
     return used;
@@ -85,7 +85,7 @@ class Inspection {
     for (const Value& object : *listeners) {
       const Result<api::Listener> listener = api::decode_listener(object);
       if (!listener) return fail(listener.error());
-      const auto lb = claims::load_balancer_of(*listener, {});
+      const auto lb = claims::load_balancer_of(*listener, world_.defaults());
       const auto protocol = claims::transport_of(*listener);
       if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
       const Place place{*lb, *protocol, static_cast<model::Port>(listener->spec.port)};
@@ -123,8 +123,8 @@ class Inspection {
 
   Result<> check_provider() {
     std::set<Place> there;
-    for (const model::LoadBalancerRef& lb : world_.provider().load_balancers()) {
-      for (const lb::ObservedListener& listener : world_.provider().listeners(lb)) {
+    for (const model::LoadBalancerRef& lb : world_.view().load_balancers()) {
+      for (const lb::ObservedListener& listener : world_.view().listeners(lb)) {
         const Place place = place_of(lb, listener);
         there.insert(place);
         if (book_.owner_of(place) || model::targets_of(listener.spec).empty()) continue;
@@ -142,7 +142,7 @@ class Inspection {
       if (room.has_gate && !room.gate_open)
         return fail(Code::internal, "the gate of {} is shut", room.name);
       for (const api::PortBindingItem& binding : room.bindings) {
-        for (const Place& place : places_of(binding)) {
+        for (const Place& place : places_of(binding, world_.defaults())) {
           if (!book_.leads_to(place, binding, room))
             return fail(Code::internal, "port {} does not lead to {}", shown(place), room.name);
         }

@@ -22,6 +22,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "lb/driver.h"
+#include "sim/lb/provider_view.h"
 
 namespace berth::sim::lb {
 
@@ -86,13 +87,6 @@ struct ModelOptions {
   Duration max_latency{};
 };
 
-// One listener, before and after; one of the two is missing when it was created or removed.
-struct Change {
-  model::LoadBalancerRef lb{};
-  std::optional<berth::lb::ObservedListener> before{};
-  std::optional<berth::lb::ObservedListener> after{};
-};
-
 // A credential is of an account: it reaches the load balancers of that account.
 enum class CredentialState : std::uint8_t { good, forbidden, expired };
 
@@ -117,7 +111,7 @@ struct Reply {
   Instant task_over{};
 };
 
-class ModelProvider {
+class ModelProvider final : public ProviderView {
  public:
   explicit ModelProvider(ModelOptions options = {});
 
@@ -140,16 +134,16 @@ class ModelProvider {
   void set_faults(Faults faults);
   void script(Call call, Scripted next);  // kept in order, used before drawn faults
   void set_quota(std::uint32_t listeners);
-  // Called after each change, without a lock. It must not wait.
-  void observe(std::function<void(const Change&)> observer);
+  void observe(std::function<void(const Change&)> observer) override;
   // Lands slow tasks whose time has come.
   void advance(Instant now);
   bool tasks_under_way() const;
-  std::vector<model::LoadBalancerRef> load_balancers() const;
-  std::vector<berth::lb::ObservedListener> listeners(const model::LoadBalancerRef& lb) const;
+  std::vector<model::LoadBalancerRef> load_balancers() const override;
+  std::vector<berth::lb::ObservedListener> listeners(
+      const model::LoadBalancerRef& lb) const override;
   std::optional<berth::lb::ObservedListener> find(const model::LoadBalancerRef& lb,
                                                   model::Transport transport,
-                                                  model::Port port) const;
+                                                  model::Port port) const override;
   std::vector<berth::lb::ObservedListener> half_made(const model::LoadBalancerRef& lb) const;
   std::uint64_t calls(Call call) const;
   std::uint64_t calls() const;

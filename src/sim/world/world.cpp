@@ -34,18 +34,21 @@ class World::Replica {
   Replica(World& world, const std::string& name, Duration clock_ahead)
       : process_(world.kernel().start_process(name, sim::Crashable::yes)),
         network_(world.cluster_.connect(process_)),
-        driver_(std::make_unique<sim::lb::ModelDriver>(world.provider_, process_)) {
+        drivers_({world.connect(process_)}) {
     const WorldOptions& options = world.options_;
     process_.skew_clock(clock_ahead);
     if (options.around_transport) planted_network_ = options.around_transport(*network_);
-    lb::Driver driver = driver_->seams();
-    if (options.around_listeners) planted_listeners_ = options.around_listeners(*driver_);
-    if (planted_listeners_) driver.listeners = planted_listeners_.get();
+    lb::Drivers drivers = drivers_.seams();
+    if (options.around_listeners) {
+      lb::Driver driver = drivers.all().begin()->second;  // there is one
+      planted_listeners_ = options.around_listeners(*driver.listeners);
+      if (planted_listeners_) driver.listeners = planted_listeners_.get();
+      drivers = lb::Drivers::always(driver);
+    }
     app_ = std::make_unique<app::App>(
         process_, planted_network_ ? *planted_network_ : *network_,
         berth::kube::fixed_config(Cluster::kServerUrl, our_identity()),
-        config_of(options.config, name), app::DriverSet({{.seams = driver}}).seams(),
-        world.kernel().fork_random(), options.modules);
+        config_of(options.config, name), drivers, world.kernel().fork_random(), options.modules);
     main_ = process_.spawn("main", [this](std::stop_token stop) { run(stop); });
   }
 
@@ -100,7 +103,7 @@ class World::Replica {
 
   sim::Process& process_;
   std::unique_ptr<net::Transport> network_;
-  std::unique_ptr<sim::lb::ModelDriver> driver_;
+  app::DriverSet drivers_;
   std::unique_ptr<net::Transport> planted_network_;
   std::unique_ptr<lb::Listeners> planted_listeners_;
   std::unique_ptr<app::App> app_;
@@ -120,6 +123,7 @@ World::World(std::uint64_t seed, WorldOptions options)
   (void)cluster_.play("provider", [this](std::stop_token stop) {
     do {
       provider_.advance(kernel().now());
+      if (options_.cloud) options_.cloud->advance(kernel());
     } while (cluster_.pause(kProviderTick, stop));
   });
   replicas_.resize(static_cast<std::size_t>(options_.replicas));
@@ -133,6 +137,17 @@ World::~World() {
     if (replica) kernel().crash(replica->process());
   }
   replicas_.clear();
+}
+
+sim::lb::ProviderView& World::view() {
+  if (options_.cloud) return options_.cloud->view();
+  return provider_;
+}
+
+app::DriverPart World::connect(sim::Process& process) {
+  if (options_.cloud) return options_.cloud->connect(process);
+  const auto driver = std::make_shared<sim::lb::ModelDriver>(provider_, process);
+  return {.seams = driver->seams(), .owner = driver};
 }
 
 void World::start_replica(std::size_t index) {

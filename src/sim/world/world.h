@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "app/app.h"
+#include "app/driver_set.h"
 #include "lb/driver.h"
 #include "sim/lb/model_provider.h"
 #include "sim/world/cluster.h"
@@ -27,6 +28,18 @@ inline app::Config without_ingresses() {
   config.without = {"ingress"};
   return config;
 }
+
+// Load balancers of another kind than the model's, with a driver of their own. Outlives the world.
+class OutsideCloud {
+ public:
+  virtual ~OutsideCloud() = default;
+
+  // How a process that has just started reaches it.
+  virtual app::DriverPart connect(sim::Process& process) = 0;
+  // Ends what is over by now.
+  virtual void advance(sim::Kernel& kernel) = 0;
+  virtual sim::lb::ProviderView& view() = 0;
+};
 
 struct WorldOptions {
   ClusterOptions cluster{};  // its webhooks are the world's
@@ -47,6 +60,7 @@ struct WorldOptions {
   std::function<std::optional<net::Reply>(const std::string& url, const std::string& body)>
       answer_webhook{};
   sim::lb::ModelOptions provider{};
+  OutsideCloud* cloud = nullptr;  // serves all load balancers in place of the model
 };
 
 class World final : public sim::kube::WebhookCaller {
@@ -58,6 +72,10 @@ class World final : public sim::kube::WebhookCaller {
   sim::Kernel& kernel() { return cluster_.kernel(); }
   // Where the load balancers are; outlives every replica, as a cloud does.
   sim::lb::ModelProvider& provider() { return provider_; }
+  // What load balancers have, whoever serves them.
+  sim::lb::ProviderView& view();
+  // What references of users mean that do not say it.
+  const model::LoadBalancerDefaults& defaults() const { return options_.config.load_balancers; }
 
   // Replicas that lead and may write, at this moment.
   int leaders() const;
@@ -82,6 +100,7 @@ class World final : public sim::kube::WebhookCaller {
   struct Answered;
   class Replica;
 
+  app::DriverPart connect(sim::Process& process);
   void start_replica(std::size_t index);
   void replace(sim::Process& dead);
   std::vector<Replica*> reachable() const;

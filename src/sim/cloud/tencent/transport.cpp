@@ -32,13 +32,15 @@ Result<net::Response> CloudTransport::call(const Context& context, const net::Re
   if (!received) return pass(received);
   if (Result<> in_time = wait(context, options_.round_trip / 2); !in_time) return pass(in_time);
   Tasks& clock = options_.clock == nullptr ? context.tasks : *options_.clock;
-  net::Reply reply = cloud_.handle(*received, clock.wall_time());
-  if (is_lost(reply)) {
+  const auto serve = [&] { return cloud_.handle(*received, clock.wall_time()); };
+  Result<net::Reply> reply = options_.deliver ? options_.deliver(*received, serve) : serve();
+  if (!reply) return pass(reply);
+  if (is_lost(*reply)) {
     if (Result<> in_time = wait(context, options_.lost_after); !in_time) return pass(in_time);
     return fail(Code::timeout, "the connection ended without an answer");
   }
   if (Result<> in_time = wait(context, options_.round_trip / 2); !in_time) return pass(in_time);
-  return net::Response{reply.status, std::move(reply.headers), std::move(reply.body)};
+  return net::Response{reply->status, std::move(reply->headers), std::move(reply->body)};
 }
 
 Result<std::unique_ptr<net::Stream>> CloudTransport::open(const Context&, const net::Request&) {

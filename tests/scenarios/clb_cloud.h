@@ -1,0 +1,88 @@
+// The simulated Tencent cloud as a world's outside: replicas reach it with the real driver, over a
+// network on which each call may be where a process dies.
+//
+// Those who look on see each listener come, change and go, as with the model provider. Strangers'
+// listeners are not shown: that nobody touched them is asked for by itself. Owned by a test, and
+// outlives its world; not thread-safe.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ledger_book.h"
+#include "sim/cloud/tencent/cloud.h"
+
+namespace berth::scenario {
+
+inline constexpr std::string_view kClbRegion = "ap-nanjing";
+// What `berth controller --cloud tencent --region ap-nanjing` sets.
+model::LoadBalancerDefaults clb_defaults();
+
+struct ClbOptions {
+  sim::tencent::Settings settings{};
+  sim::tencent::Account account{.uin = "100000000001"};
+  Duration round_trip = std::chrono::milliseconds{50};
+};
+
+// The process dies there: before the call that has this number has an effect, or after it.
+struct ClbCrash {
+  std::uint64_t call = 0;
+  sim::CrashSide side = sim::CrashSide::after;
+};
+
+class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView {
+ public:
+  explicit ClbCloud(ClbOptions options = {});
+
+  sim::tencent::Cloud& cloud() { return cloud_; }
+  // "ap-nanjing:lb-demo" or "lb-demo"; what is said of it beyond that comes in `about`.
+  void add_load_balancer(const std::string& reference, sim::tencent::LoadBalancer about = {});
+  // A listener that somebody else made.
+  void add_stranger(const std::string& lb, sim::tencent::Listener listener);
+  // The first stranger's listener that is not as it was made; empty: none.
+  std::string touched_stranger() const;
+  // Somebody's hand.
+  void edit(const std::string& lb, const std::function<void(sim::tencent::LoadBalancer&)>& change);
+  void remove_load_balancer(const std::string& lb);
+
+  // Calls from now on are counted from 0, those for health apart, and the one that is named kills.
+  void count_calls(std::optional<ClbCrash> crash);
+  std::uint64_t calls_counted() const { return counted_; }
+  // Calls that were answered, by action; those that begin with "Describe" are no writes.
+  std::uint64_t calls(const std::string& action) const;
+  std::uint64_t writes() const;
+
+  app::DriverPart connect(sim::Process& process) override;
+  void advance(sim::Kernel& kernel) override;
+  sim::lb::ProviderView& view() override { return *this; }
+
+  void observe(std::function<void(const sim::lb::Change&)> observer) override;
+  std::vector<model::LoadBalancerRef> load_balancers() const override;
+  std::vector<lb::ObservedListener> listeners(const model::LoadBalancerRef& lb) const override;
+  std::optional<lb::ObservedListener> find(const model::LoadBalancerRef& lb,
+                                           model::Transport transport,
+                                           model::Port port) const override;
+
+ private:
+  using Listeners = std::map<std::string, lb::ObservedListener>;  // by id
+
+  Result<net::Reply> deliver(sim::Process& process, const net::Request& request,
+                             const std::function<net::Reply()>& serve);
+  // Tells the observer what is other than at the last look.
+  void look();
+  Listeners now_on(const model::LoadBalancerRef& lb) const;
+
+  const ClbOptions options_;
+  sim::tencent::Cloud cloud_;
+  std::map<std::string, sim::tencent::Listener> strangers_;  // by id
+  std::map<std::string, std::string> strangers_places_;      // their load balancers, by id
+  std::map<model::LoadBalancerRef, Listeners> seen_;
+  std::function<void(const sim::lb::Change&)> observer_;
+  std::optional<ClbCrash> crash_;
+  std::uint64_t counted_ = 0;
+};
+
+}  // namespace berth::scenario
