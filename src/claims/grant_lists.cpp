@@ -113,6 +113,12 @@ bool erase_named(std::vector<Grant>& list, const Grant& named) {
          }) > 0;
 }
 
+bool names(const api::LoadBalancer& object, const api::PortBlock& block) {
+  return std::ranges::any_of(object.spec.grants, [&](const api::Grant& grant) {
+    return grant.owner_kind == ledger::kBlockOwner && grant.owner_uid == block.meta.uid;
+  });
+}
+
 // What is there and cannot be read is not nothing.
 template <class Ptr>
 Result<Ptr> known_or_none(Result<Ptr> found, const std::string& name) {
@@ -220,22 +226,42 @@ Result<> GrantLists::replace(const Context& context, const api::LoadBalancer& ob
 
 Result<> GrantLists::remove(const Context& context, const api::PortBlock& block) const {
   if (block.meta.deleting) return {};
-  Result<> removed = block_objects_.remove(context, block.meta.key(), as_known(block.meta));
-  return !removed && kube::was_overtaken(removed.error()) ? Result<>{} : removed;
+  return block_objects_.remove(context, block.meta.key(), as_known(block.meta));
 }
 
-Result<> GrantLists::remove_unnamed(const Context& context, const std::string& balancer,
-                                    const api::LoadBalancer* object) const {
-  for (const BlockPtr& block : blocks_.by_index(kBlockBalancerIndex, balancer)) {
-    if (object) {
-      const bool is_named = std::ranges::any_of(object->spec.grants, [&](const api::Grant& grant) {
-        return grant.owner_kind == ledger::kBlockOwner && grant.owner_uid == block->meta.uid;
-      });
-      if (is_named || block->meta.resource_version > object->meta.resource_version) continue;
-    }
-    if (Result<> removed = remove(context, *block); !removed) return removed;
+Result<bool> GrantLists::remove_unnamed(const Context& context, const std::vector<BlockPtr>& blocks,
+                                        BalancerPtr object) const {
+  const auto is_named = [&](const BlockPtr& block) { return object && names(*object, *block); };
+  kube::ResourceVersion youngest = 0;
+  for (const BlockPtr& block : blocks)
+    if (!is_named(block)) youngest = std::max(youngest, block->meta.resource_version);
+  if (object && youngest > object->meta.resource_version) {
+    Result<BalancerPtr> next = renewed(context, *object, youngest);
+    if (!next) return pass(next);
+    object = std::move(*next);
   }
-  return {};
+  bool is_all = true;
+  for (const BlockPtr& block : blocks) {
+    if (is_named(block)) continue;
+    const Result<> removed = remove(context, *block);
+    if (removed || removed.error().code == Code::not_found) continue;
+    if (!kube::was_overtaken(removed.error())) return fail(removed.error());
+    is_all = false;
+  }
+  return is_all;
+}
+
+Result<BalancerPtr> GrantLists::renewed(const Context& context, const api::LoadBalancer& object,
+                                        kube::ResourceVersion than) const {
+  // Whatever it says by now: who has named a block meanwhile is seen in the answer.
+  Result<BalancerPtr> written = objects_.patch(
+      context, object.meta.key(), kube::PatchType::merge,
+      Object{{"metadata",
+              Object{{"uid", object.meta.uid},
+                     {"annotations", Object{{kUnnamedBlockAnnotation, std::to_string(than)}}}}}});
+  if (written && !*written)
+    return fail(Code::internal, "{} is there and cannot be read", object.meta.name);
+  return written;
 }
 
 Result<BalancerPtr> GrantLists::read(const Context& context, const std::string& balancer) const {

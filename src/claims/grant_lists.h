@@ -11,7 +11,8 @@
 //
 // Nobody but who made a PortBlock names it, and nobody writes to one that is not named: what was
 // left by a crash is never used again. It is removed when no write that names it can be under way:
-// such a write tests a version of the LoadBalancer object that is older than the PortBlock.
+// such a write tests a version of the LoadBalancer object that is older than the PortBlock. Where
+// the object still has such a version, it gets another one first.
 #pragma once
 
 #include <span>
@@ -25,13 +26,16 @@
 
 namespace berth::claims {
 
+// On LoadBalancer objects, when a PortBlock was removed that one of their writers had made and
+// could still have named: its version.
+inline constexpr std::string_view kUnnamedBlockAnnotation = "berth.dev/unnamed-block";
+
 class GrantLists {
  public:
   // All of them outlive it.
   GrantLists(kube::Client& client, BalancerStore& balancers, BlockStore& blocks)
       : objects_(api::load_balancers(client, balancers)),
-        block_objects_(api::port_blocks(client, blocks)),
-        blocks_(blocks) {}
+        block_objects_(api::port_blocks(client, blocks)) {}
 
   // `was_overtaken`: somebody wrote in between, or it is gone.
   Result<> swap(const Context& context, const api::LoadBalancer& object,
@@ -52,12 +56,13 @@ class GrantLists {
   // In the place of a block that is lost.
   Result<> replace(const Context& context, const api::LoadBalancer& object,
                    const ledger::Grant& lost, std::vector<ledger::Grant> grants) const;
-  // Only as we know it.
+  // Only as we know it. `was_overtaken` else.
   Result<> remove(const Context& context, const api::PortBlock& block) const;
-  // Those of this LoadBalancer object that it does not name, and that no write under way names.
-  // `object` is null when the API server has none.
-  Result<> remove_unnamed(const Context& context, const std::string& balancer,
-                          const api::LoadBalancer* object) const;
+  // Of these blocks of a LoadBalancer object, those that it does not name and never will. They were
+  // known before `object` was read, which is null when the API server has none. False: somebody
+  // wrote to one of them; it is for later.
+  Result<bool> remove_unnamed(const Context& context, const std::vector<BlockPtr>& blocks,
+                              BalancerPtr object) const;
 
   // As the API server has it now. Null: it has none.
   Result<BalancerPtr> read(const Context& context, const std::string& balancer) const;
@@ -69,10 +74,13 @@ class GrantLists {
   Result<> make(const Context& context, const std::string& balancer,
                 const std::vector<ledger::NewBlock>& blocks,
                 std::vector<ledger::Grant>& list) const;
+  // The object, with a version that is younger than this one: whoever would write to the one that
+  // he knows finds it changed.
+  Result<BalancerPtr> renewed(const Context& context, const api::LoadBalancer& object,
+                              kube::ResourceVersion than) const;
 
   const api::LoadBalancers objects_;
   const api::PortBlocks block_objects_;
-  const BlockStore& blocks_;
 };
 
 }  // namespace berth::claims

@@ -553,16 +553,17 @@ Result<bool> Grantor::tidy(const Context& context, const std::string& balancer) 
   const bool names_any = object && std::ranges::any_of(list_of(*object), ledger::is_block);
   if (!names_any && blocks_.by_index(kBlockBalancerIndex, balancer).empty()) return true;
   if (!begin_turn(balancer)) return false;
-  const Result<> tidied = tidy_blocks(context, balancer);
+  const Result<bool> tidied = tidy_blocks(context, balancer);
   end_write(balancer, {}, {});
-  if (!tidied) return fail(tidied.error());
-  return true;
+  return tidied;
 }
 
-Result<> Grantor::tidy_blocks(const Context& context, const std::string& balancer) {
+Result<bool> Grantor::tidy_blocks(const Context& context, const std::string& balancer) {
+  // Before the object that may name them: one that comes later is for the next time.
+  const std::vector<BlockPtr> there = blocks_.by_index(kBlockBalancerIndex, balancer);
   const Result<BalancerPtr> first = lists_.read(context, balancer);
   if (!first) return fail(first.error());
-  if (!*first) return lists_.remove_unnamed(context, balancer, nullptr);
+  if (!*first) return lists_.remove_unnamed(context, there, nullptr);
   for (const Grant& named : list_of(**first)) {
     if (!ledger::is_block(named)) continue;
     // As the step before has left it.
@@ -578,10 +579,11 @@ Result<> Grantor::tidy_blocks(const Context& context, const std::string& balance
     } else if (is_closed(*block) || list_of(*block, named).empty()) {
       done = lists_.call_in(context, *object, named, *block);
     }
-    if (!done) return done;
+    if (!done) return fail(done.error());
   }
   const BalancerPtr last = book_.balancers().get("", balancer);
-  return last ? lists_.remove_unnamed(context, balancer, last.get()) : Result<>{};
+  // One that is gone by now is read again.
+  return last ? lists_.remove_unnamed(context, there, last) : Result<bool>(false);
 }
 
 Result<> Grantor::list_listeners(const Context& context, const model::LoadBalancerRef& lb) {

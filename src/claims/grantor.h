@@ -144,7 +144,7 @@ class Grantor {
   // The same of a block that is named, and whose object is gone or another.
   Result<> rebuild_block(const Context& context, const model::LoadBalancerRef& lb,
                          const ledger::Grant& lost);
-  Result<> tidy_blocks(const Context& context, const std::string& balancer);
+  Result<bool> tidy_blocks(const Context& context, const std::string& balancer);
   // Those that our cache does not show yet are known then.
   Result<> list_listeners(const Context& context, const model::LoadBalancerRef& lb);
   // After a write that was overtaken. `unavailable`: it is gone, and our cache does not know yet.

@@ -203,18 +203,67 @@ TEST_F(GrantorBlocksTest, ACrashBetweenTheWritesLeavesOneTruth) {
   }
 }
 
-// Its write that names the block may still be under way.
-TEST_F(GrantorBlocksTest, WhatIsNotNamedYetStaysUntilNobodyCanNameIt) {
+TEST_F(GrantorBlocksTest, WhatNobodyCameToNameGoesByItself) {
   must_grant(1, 300);
   must_grant(2, 200);
   api_.on({"PATCH", "loadbalancers"}, {.lost_before = true});
   EXPECT_FALSE(grant(port(3, 301)));
   ASSERT_THAT(api_.all(kBlocks), SizeIs(1));
   EXPECT_TRUE(tidy());
-  EXPECT_THAT(api_.all(kBlocks), SizeIs(1)) << "the LoadBalancer object is older than the block";
-  api_.edit(kBalancers, {"", kName}, wire::Object{{"status", wire::Object{{"name", "x"}}}});
+  EXPECT_THAT(api_.all(kBlocks), IsEmpty());
+  EXPECT_THAT(granted(), ElementsAre("200 stage-2", "300 stage-1"));
+  api_.forget_calls();
   EXPECT_TRUE(tidy());
-  EXPECT_THAT(api_.all(kBlocks), IsEmpty()) << "whatever tests the former version fails now";
+  EXPECT_THAT(api_.calls(), IsEmpty()) << "once it is gone, nothing is left to do";
+}
+
+// The write that names the block is under way, of a leader who does not know that he is none.
+TEST_F(GrantorBlocksTest, WhoIsTooLateToNameABlockMakesAnother) {
+  must_grant(1, 300);
+  must_grant(2, 200);
+  Grantor other(client_, balancers_, blocks_, listeners_, testing::sealer(),
+                {.long_list = 2, .block_ports = 4});
+  Result<bool> tidied = false;
+  api_.on({"PATCH", "loadbalancers"}, {.before = [&] { tidied = other.tidy(context_, kName); }});
+  must_grant(3, 301);
+  EXPECT_TRUE(tidied && *tidied);
+  EXPECT_THAT(granted(), ElementsAre("200 stage-2", "300 stage-1", "301 stage-3"));
+  EXPECT_THAT(list(), ElementsAre("200 stage-2", "block 300-303"));
+  EXPECT_THAT(api_.all(kBlocks), SizeIs(1));
+}
+
+// It was named while somebody looked for those that are not.
+TEST_F(GrantorBlocksTest, ABlockThatIsNamedAtTheLastMomentStays) {
+  must_grant(1, 300);
+  must_grant(2, 200);
+  Grantor other(client_, balancers_, blocks_, listeners_, testing::sealer(),
+                {.long_list = 2, .block_ports = 4});
+  Result<> granted_meanwhile;
+  api_.on({"GET", "loadbalancers"}, {.after = [&] {
+            is_watching_ = false;
+            granted_meanwhile = other.grant(context_, kDemo, port(3, 301));
+            is_watching_ = true;
+          }});
+  api_.put(kBlocks, wire::Object{{"metadata", wire::Object{{"name", "left"}}},
+                                 {"spec", wire::Object{{"loadBalancer", kName}}}});
+  (void)run([&] { return grantor_.tidy(context_, kName); });
+  EXPECT_TRUE(granted_meanwhile);
+  EXPECT_TRUE(tidy());
+  EXPECT_THAT(list(), ElementsAre("200 stage-2", "block 300-303"));
+  EXPECT_THAT(granted(), ElementsAre("200 stage-2", "300 stage-1", "301 stage-3"));
+  EXPECT_THAT(api_.all(kBlocks), SizeIs(1));
+}
+
+TEST_F(GrantorBlocksTest, ABlockThatSomebodyWritesToIsLookedAtAgain) {
+  hand_a_block_on();
+  const std::string name = block().meta.name;
+  api_.edit(kBalancers, {"", kName}, wire::Object{{"spec", wire::Object{{"grants", nullptr}}}});
+  api_.on({"DELETE", "portblocks"}, {.before = [&] {
+            api_.edit(kBlocks, {"", name}, wire::Object{{"spec", wire::Object{{"closed", true}}}});
+          }});
+  EXPECT_FALSE(tidy());
+  EXPECT_TRUE(tidy());
+  EXPECT_THAT(api_.all(kBlocks), IsEmpty());
 }
 
 TEST_F(GrantorBlocksTest, BlocksOfAnObjectThatIsGoneGoToo) {

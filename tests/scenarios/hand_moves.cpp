@@ -12,6 +12,7 @@ constexpr std::array kTenantMoves{
     HandMove{"copies a Pod", 6, copies_a_pod},
     HandMove{"forges a Pod", 6, forges_a_pod},
     HandMove{"edits a Pod", 5, edits_a_pod},
+    HandMove{"asks no more", 4, asks_no_more},
     HandMove{"changes a token", 3, changes_a_token},
     HandMove{"ties a Pod", 2, ties_a_pod},
     HandMove{"posts a review", 3, posts_a_review},
@@ -27,6 +28,7 @@ constexpr std::array kTenantMoves{
     HandMove{"writes a pool", 4, writes_a_pool},
     HandMove{"moves an item", 3, moves_an_item},
     HandMove{"toggles an item", 4, toggles_an_item},
+    HandMove{"swaps an item", 2, swaps_an_item},
     HandMove{"deletes a pool", 2, deletes_a_pool},
     HandMove{"edits a pool's status", 2, edits_a_pool_status},
 };

@@ -16,6 +16,7 @@ void removes_a_pod(Hand& hand);
 void copies_a_pod(Hand& hand);
 void forges_a_pod(Hand& hand);
 void edits_a_pod(Hand& hand);
+void asks_no_more(Hand& hand);
 void changes_a_token(Hand& hand);
 void ties_a_pod(Hand& hand);
 void posts_a_review(Hand& hand);
@@ -35,6 +36,7 @@ void copies_a_binding(Hand& hand);
 void writes_a_pool(Hand& hand);
 void moves_an_item(Hand& hand);
 void toggles_an_item(Hand& hand);
+void swaps_an_item(Hand& hand);
 void deletes_a_pool(Hand& hand);
 void edits_a_pool_status(Hand& hand);
 

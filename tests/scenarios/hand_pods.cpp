@@ -136,6 +136,20 @@ void edits_a_pod(Hand& hand) {
   (void)hand.patch_meta(path_of(pod), {{"annotations", Object{{key, value}}}});
 }
 
+// Of one that was given ports: the annotation that asks for them goes, and nothing else.
+void asks_no_more(Hand& hand) {
+  const std::string ns = hand.own_namespace();
+  const auto pods = hand.world().cluster().list(path_in(ns, "pods"));
+  std::vector<std::string> told;
+  for (const Value& pod : pods ? *pods : std::vector<Value>{})
+    if (part_of(pod, "annotations").contains(api::kPoolBindingsAnnotation))
+      told.push_back(name_of(pod));
+  if (told.empty()) return;
+  const std::string& name = hand.any_of(std::span<const std::string>(told));
+  (void)hand.patch_meta(path_in(ns, "pods", name),
+                        {{"annotations", Object{{api::kPortPoolsAnnotation, nullptr}}}});
+}
+
 void changes_a_token(Hand& hand) {
   const Value pod = hand.any_in(hand.own_namespace(), "pods");
   const Value other = hand.any_in(hand.any_namespace(), "pods");

@@ -88,6 +88,28 @@ void toggles_an_item(Hand& hand) {
   (void)hand.ask("PUT", path_of(pool), *now);
 }
 
+// The same at once, to ports that nobody has, beside a new one: its Listeners are still on their
+// way out when the next grant of the load balancer is written.
+void swaps_an_item(Hand& hand) {
+  Value pool = any_pool(hand);
+  Array* const items = items_of(pool);
+  if (!items || items->empty()) return;
+  Object item = items->back().as_object();
+  items->pop_back();
+  if (!hand.ask("PUT", path_of(pool), pool)) return;
+  Result<Value> now = hand.ask("GET", path_of(pool));
+  if (!now || !items_of(*now)) return;
+  Object beside = item;
+  beside["itemName"] = "beside";
+  for (Object* const one : {&item, &beside}) {
+    const auto first = (one == &item ? 33000 : 34000) + 10 * static_cast<int>(hand.dice().below(8));
+    (*one)["startPort"] = first;
+    (*one)["endPort"] = first + 2;
+    items_of(*now)->push_back(*one);
+  }
+  (void)hand.ask("PUT", path_of(pool), *now);
+}
+
 void deletes_a_pool(Hand& hand) {
   const Value pool = any_pool(hand);
   if (pool.is_null()) return;
