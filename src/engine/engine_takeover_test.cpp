@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "engine/test_engine.h"
 #include "lb/test_forwarding_listeners.h"
 
@@ -220,6 +222,57 @@ TEST_F(TakeoverTest, WhatLandsLateIsFoundWhenItCanLandNoMore) {
   ASSERT_TRUE(kernel_.run_until([&] { return is_there(30007); }));
   EXPECT_LE(kernel_.now(), begin_ + 70s);
   EXPECT_EQ(asked_.lists, 0);
+}
+
+// It was being made when its leader died, and its object goes: whoever hears that it is gone lets
+// the object go, and nobody would remove what lands after that.
+TEST_F(TakeoverTest, WhatMayStillBeMadeIsCalledGoneWhenItCanLandNoMore) {
+  left_applied(30000, 100);
+  cluster_.objects[key_of(40000)] = {removal_of(wish_for(40000)), false};
+  start({.audit_period = 100h});
+  running_->engine().want(WishKey(key_of(40000)), removal_of(wish_for(40000)));
+  pass(10s);
+  EXPECT_FALSE(cluster_.all_applied());
+  provider_.add_listener(kLb, *wish_for(40000).spec);
+  run_until_applied();
+  EXPECT_FALSE(is_there(40000));
+  EXPECT_LE(kernel_.now(), begin_ + 70s);
+}
+
+// The same of a call of our own, that we gave up.
+TEST_F(TakeoverTest, WhatACallWithoutAnEndMayMakeIsCalledGoneWhenItCanLandNoMore) {
+  left_applied(30000, 100);
+  start({.audit_period = 100h, .call_limit = 10s, .settle = 30s});
+  want(key_of(30000), wish_for(30000));
+  pass(1min);
+  provider_.script(Call::create, {sim::lb::Scripted::Kind::slow, {}, 25s});
+  want(key_of(40000), wish_for(40000));
+  pass(12s);
+  want(key_of(40000), removal_of(wish_for(40000)));
+  run_until_applied();
+  cluster_.objects.erase(key_of(40000));
+  running_->engine().forget(WishKey(key_of(40000)));
+  pass(1min);
+  provider_.advance(kernel_.now());
+  EXPECT_FALSE(is_there(40000));
+}
+
+// It was there, or we made it, or its id says that somebody did.
+TEST_F(TakeoverTest, WhatNobodyMakesAnyMoreIsCalledGoneAtOnce) {
+  left_applied(30000, 100);
+  remove_at(30007);
+  provider_.add_listener(kLb, *wish_for(40000).spec);
+  cluster_.objects[key_of(40000)] = {removal_of(wish_for(40000)), false};
+  cluster_.objects[key_of(40001)] = {wish_for(40001), false};
+  start({.audit_period = 100h});
+  for (const model::Port port : std::array<model::Port, 3>{30007, 30008, 40000})
+    want(key_of(port), removal_of(wish_for(port)));
+  want(key_of(40001), wish_for(40001));
+  run_until_applied();
+  want(key_of(40001), removal_of(wish_for(40001)));
+  run_until_applied();
+  EXPECT_FALSE(is_there(40000));
+  EXPECT_LE(kernel_.now(), begin_ + 10s);
 }
 
 TEST_F(TakeoverTest, LeftoversAreJudgedByListsAlone) {

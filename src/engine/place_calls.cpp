@@ -110,7 +110,10 @@ void PlaceReconciler::run_calls(const Context& context, Action action,
 template <class Step>
 void PlaceReconciler::conclude_call(OpenWish& wish, CallEnd<Step> end) {
   for (const Step& step : end.confirmed) wish.confirmed.add(step);
-  if (!end.confirmed.empty()) wish.refused = {};  // it may be possible by now
+  if (!end.confirmed.empty()) {
+    wish.refused = {};  // it may be possible by now
+    may_appear_.erase(wish.key);
+  }
   for (const Step& step : end.refused) wish.refused.add(step);
   if (end.refusal) tell(wish, *end.refusal);
   if (end.error) {

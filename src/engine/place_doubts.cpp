@@ -24,6 +24,7 @@ void PlaceReconciler::note_in_doubt(const Standing& standing) {
     const Wish& wish = one.wish;
     const lb::KnownListener* const known = known_.by_id(wish.known_id);
     if (!one.applied) doubt_until_settled(wish);
+    if (!one.applied && wish.known_id.empty()) may_appear_.insert(one.key);
     if (wish.known_id.empty() || !wish.spec) continue;
     model::Leads wished = model::leads_of(*wish.spec);
     if (one.applied && known && model::leads_of(known->spec) == wished) continue;
@@ -57,6 +58,7 @@ void PlaceReconciler::doubt_until_settled(const Wish& wish) {
 
 void PlaceReconciler::end_doubts() {
   in_doubt_.clear();
+  may_appear_.clear();
   doubtful_.clear();
   all_doubtful_ = false;
   believed_.clear();
@@ -64,8 +66,9 @@ void PlaceReconciler::end_doubts() {
 }
 
 bool PlaceReconciler::may_be_undone(const OpenWish& wish) const {
+  if (!wish.wish.spec) return may_appear_.contains(wish.key);
   const auto it = in_doubt_.find(wish.key);
-  if (it == in_doubt_.end() || !wish.wish.spec) return false;
+  if (it == in_doubt_.end()) return false;
   return !it->second || *it->second != model::leads_of(*wish.wish.spec);
 }
 

@@ -64,6 +64,7 @@ void PlaceReconciler::failed(OpenWish& wish, const Error& error) {
         settle_for(shared_.options.settle);
         doubt_until_settled(wish.wish);
         if (wish.wish.spec) in_doubt_[wish.key] = model::leads_of(*wish.wish.spec);
+        if (wish.wish.spec && !known_.by_id(wish.wish.known_id)) may_appear_.insert(wish.key);
       }
       break;
     case Treatment::again: break;

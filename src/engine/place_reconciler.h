@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -163,6 +164,10 @@ class PlaceReconciler {
   // what it may set without harm; nothing: not known. While settling, another state of theirs is
   // not called done: whoever hears that a port leads nowhere gives it away.
   std::map<WishKey, std::optional<model::Leads>> in_doubt_;
+  // Listeners that such a call may make, and that were not there since. While settling, that they
+  // are gone is not called done: whoever hears it lets go of their object, and nobody would remove
+  // what lands after that.
+  std::set<WishKey> may_appear_;
   // What is asked for again at the end of that time.
   std::vector<lb::Question> doubtful_;
   bool all_doubtful_ = false;
