@@ -241,6 +241,8 @@ void add_controller(CLI::App& root, Run& run) {
                     "Do not install the ValidatingAdmissionPolicies of Listeners and "
                     "PortBindings; ones that are there stay.");
   add_without_option(*command, flags->config.without);
+  command->add_flag("--ingress-own-namespace", flags->config.ingress_own_namespace,
+                    "Ingresses lead to Services and workloads of their own namespace alone.");
   command->add_flag("--protocol-in-names", flags->config.names_have_protocol,
                     "Names of an Ingress's Listeners always have their protocol (lb-1-tcp-80), as "
                     "with TCP_UDP_PORT_REUSE=true; otherwise where TCP and UDP share a port.");

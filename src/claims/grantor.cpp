@@ -217,7 +217,7 @@ void Grantor::answer_known(const model::LoadBalancerRef& lb,
     const std::vector<Grant> near = book_.around(name, wanted.owner.uid, wanted.ports);
     // Until it is rebuilt, nobody knows who has what in it.
     if (std::ranges::any_of(near, is_lost_block)) continue;
-    if (ledger::has_grant(near, wanted)) {
+    if (ledger::has_grant(near, wanted) && !ledger::may_shrink(near, wanted, held)) {
       answers[i] = about(lb, ledger::check_unheld(held, wanted));
     } else if (const auto next = ledger::with_grant(near, wanted, held); !next) {
       answers[i] = about(lb, fail(next.error()));

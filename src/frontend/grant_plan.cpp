@@ -13,17 +13,11 @@ bool lives_in(const ledger::Grant& wanted, const std::vector<ledger::Holding>& h
   });
 }
 
-// It has more than it wants, and nothing of it lives there: others may have the rest.
 bool may_shrink(const WantedGrant& wanted, const std::vector<ledger::Grant>& grants,
                 const Standing& standing) {
-  const auto is_outside = [&](const auto& one) { return !wanted.grant.ports.contains(one.ports); };
-  const std::vector<ledger::Grant> own = ledger::own_grants(grants, wanted.grant);
-  if (std::ranges::none_of(own, is_outside)) return false;
-  const auto held = standing.holdings_on(wanted.lb, claims::of_owner(wanted.grant.owner.uid));
-  return std::ranges::none_of(held, [&](const ledger::Holding& one) {
-    return one.item == wanted.grant.item && one.transport == wanted.grant.transport &&
-           is_outside(one);
-  });
+  return ledger::may_shrink(
+      grants, wanted.grant,
+      standing.holdings_on(wanted.lb, claims::of_owner(wanted.grant.owner.uid)));
 }
 
 bool share_address(const api::LoadBalancer& a, const api::LoadBalancer& b) {
@@ -81,7 +75,8 @@ GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted
   GrantPlan plan;
   for (const WantedGrant& one : wanted) {
     const std::vector<ledger::Grant> grants = standing.grants_on(one.lb, one.grant);
-    if (ledger::has_grant(grants, one.grant) && !may_shrink(one, grants, standing)) {
+    const bool has_it = ledger::has_grant(grants, one.grant);
+    if (has_it && !may_shrink(one, grants, standing)) {
       // Somebody may have edited what was granted.
       const std::vector<ledger::Holding> others =
           standing.holdings_on(one.lb, claims::of_others(owner.uid, one.grant.ports));
@@ -96,7 +91,8 @@ GrantPlan plan_grants(const Owner& owner, const std::vector<WantedGrant>& wanted
         !next)
       return {.refused = std::move(next.error()).about(model::to_string(one.lb))};
     // Of two that come at one moment the older has it; of one that was there, nobody takes it.
-    const auto rival = lives_in(one.grant, held) ? std::nullopt : standing.rival_of(owner, one);
+    const bool is_its = has_it || lives_in(one.grant, held);
+    const auto rival = is_its ? std::nullopt : standing.rival_of(owner, one);
     if (rival) {
       return {.waits_for =
                   fmt::format("{} ports {}-{} of {} are wanted by the older {}",

@@ -97,6 +97,21 @@ TEST_F(GrantPlanTest, AnItemThatGrowsKnowsWhatItHad) {
   EXPECT_THAT(plan().steps.back().before, IsEmpty());
 }
 
+TEST_F(GrantPlanTest, APartThatWantsLessGivesTheRestBackWhenNothingLivesThere) {
+  grant("east", "uid-of-rooms", "item1", 29990, 30030);
+  grant("west", "uid-of-rooms", "item1");
+  const Owner older = stage("halls", kNow - std::chrono::hours{1});
+  contenders_.put(older, {grant_on("east", older, {30005, 30006})});
+  ASSERT_EQ(plan().steps.size(), 1u) << plan().waits_for << ": what it has is not another's";
+  EXPECT_EQ(plan().steps.front().wanted.lb.id, "east");
+  holdings_["east"] = {{.ports = {30020, 30020},
+                        .owner = {"PortPool", "games", "rooms", "uid-of-rooms"},
+                        .item = "item1",
+                        .holder = "Listener games/east-tcp-30020"}};
+  EXPECT_THAT(plan().steps, IsEmpty());
+  EXPECT_FALSE(plan().refused);
+}
+
 TEST_F(GrantPlanTest, AnOlderOwnerGoesFirstOnEveryLoadBalancer) {
   const Owner older = stage("halls", kNow - std::chrono::hours{1});
   contenders_.put(older, {grant_on("west", older, {30005, 30006})});

@@ -174,6 +174,14 @@ bool has_grant(std::span<const Grant> grants, const Grant& wanted) {
   });
 }
 
+bool may_shrink(std::span<const Grant> grants, const Grant& wanted,
+                std::span<const Holding> holdings) {
+  const bool has_more = std::ranges::any_of(grants, [&](const Grant& grant) {
+    return is_same_place(grant, wanted) && !wanted.ports.contains(grant.ports);
+  });
+  return has_more && !living_outside(wanted, holdings);
+}
+
 bool is_granted(std::span<const Grant> grants, const Stand& stand) {
   return std::ranges::any_of(grants, [&](const Grant& grant) {
     return grant.transport == stand.transport && grant.ports.contains(stand.ports) &&

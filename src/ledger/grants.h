@@ -75,6 +75,9 @@ std::vector<Grant> with_holdings(std::vector<Grant> grants, std::span<const Hold
 Result<> check_unheld(std::span<const Holding> holdings, const Grant& wanted);
 // Inside a grant of the same item of the same owner.
 bool has_grant(std::span<const Grant> grants, const Grant& wanted);
+// It has more than that for its transport, and nothing of it lives there: others may have the rest.
+bool may_shrink(std::span<const Grant> grants, const Grant& wanted,
+                std::span<const Holding> holdings);
 // What an item of an owner stands on. A view: who asks for many writes nothing out for it.
 struct Stand {
   std::string_view owner_uid{};

@@ -64,6 +64,8 @@ struct Config {
   // Names of an Ingress's Listeners always have their protocol, as upstream's with its setting
   // TCP_UDP_PORT_REUSE. Otherwise they have it where TCP and UDP of one port are both wanted.
   bool names_have_protocol = false;
+  // An Ingress leads to Services and workloads of its own namespace alone.
+  bool ingress_own_namespace = false;
   // From when on grants of a load balancer are written in blocks. Only tests make it smaller.
   ledger::Layout grants{};
   // How long a port stays unused between two owners, after the load balancer has let the first one

@@ -46,7 +46,7 @@ kube::ResourceType type_of(const Value& document) {
   const std::string version(wire::string_at(document, "/apiVersion"));
   const std::size_t slash = version.find('/');
   std::string kind(wire::string_at(document, "/kind"));
-  std::string plural = kind + "s";
+  std::string plural = kind + (kind.ends_with('s') ? "es" : "s");
   for (char& c : plural) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return {.group = slash == std::string::npos ? "" : version.substr(0, slash),
           .version = slash == std::string::npos ? version : version.substr(slash + 1),

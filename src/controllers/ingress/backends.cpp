@@ -87,6 +87,15 @@ const kube::ContainerPort* find_port(const Pod& pod, std::uint16_t number, std::
 
 std::string_view ip_of_node(const Pod& pod) { return pod.host_ip.view(); }
 
+bool is_off(std::string_view ns, const RouteContext& route, const Sight& sight, Notes& notes) {
+  if (!sight.own_namespace_only || ns == route.ns) return false;
+  notes.gaps.push_back(
+      {route.field, fmt::format("namespace {} is not the Ingress's own, and the controller is told "
+                                "to lead nowhere else (--ingress-own-namespace)",
+                                ns)});
+  return true;
+}
+
 // All of one route.
 class Route {
  public:
@@ -100,6 +109,7 @@ class Route {
         ns_(namespace_or(written.service_namespace, context_.ns)) {}
 
   void look() {
+    if (is_off(ns_, context_, sight_, notes_)) return;
     const auto service = sight_.services.get(ns_, written_.service_name);
     if (!service) return gap(fmt::format("Service {}/{} is not there", ns_, written_.service_name));
     const ServicePort* const port = port_of(*service);
@@ -252,8 +262,9 @@ std::vector<api::ListenerBackend> backends_of(const std::vector<api::ServiceRout
 std::vector<api::ListenerBackend> backends_of(const api::PortMapping& mapping, std::int64_t index,
                                               std::uint16_t pod_port, const RouteContext& route,
                                               const Sight& sight, Notes& notes) {
-  const auto pod =
-      sight.pods.get(namespace_or(mapping.workload_namespace, route.ns), pod_name(mapping, index));
+  const std::string_view ns = namespace_or(mapping.workload_namespace, route.ns);
+  if (is_off(ns, route, sight, notes)) return {};
+  const auto pod = sight.pods.get(ns, pod_name(mapping, index));
   if (!pod || !is_running(*pod) || !is_of_workload(*pod, mapping)) return {};
   const std::int64_t weight = weight_of(*pod, api::kDefaultWeight, route, notes);
   if (!mapping.host_port) return {{.ip = pod->ips.front(), .port = pod_port, .weight = weight}};

@@ -27,6 +27,7 @@ void add_indexes(kube::Store<kube::Pod>& pods);
 struct Sight {
   const kube::Store<kube::Pod>& pods;
   const kube::Store<kube::Service>& services;
+  bool own_namespace_only = false;  // Ingresses lead nowhere else
 };
 
 // Why something that is written leads nowhere.

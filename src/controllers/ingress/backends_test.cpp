@@ -202,6 +202,24 @@ TEST_F(BackendsTest, APodThatOnlyHasTheNameIsNotTheWorkloads) {
   EXPECT_THAT(lead(mapping, 0, 7000), IsEmpty());
 }
 
+// Who may write an Ingress could otherwise open every Service of the cluster to the world.
+TEST_F(BackendsTest, OtherNamespacesCanBeClosed) {
+  kube::Service other = service("web");
+  other.meta.ns = kube::Interned("lobby");
+  cluster_.put(other);
+  kube::Pod theirs = pod("a", "10.0.0.1", {{"app", "web"}});
+  theirs.meta.ns = kube::Interned("lobby");
+  cluster_.put(theirs);
+  api::ServiceRoute route = direct("web");
+  route.service_namespace = "lobby";
+  EXPECT_THAT(lead({route}), ElementsAre("10.0.0.1:80 10"));
+  const Sight closed{cluster_.pods, cluster_.services, true};
+  notes_ = {};
+  EXPECT_THAT(backends_of(std::vector{route}, {"games", "spec.rules[0]"}, closed, notes_),
+              IsEmpty());
+  EXPECT_THAT(gap(), HasSubstr("namespace lobby is not the Ingress's own"));
+}
+
 TEST_F(BackendsTest, AMappingToHostPortsNeedsThem) {
   const api::PortMapping mapping{
       .workload_kind = "StatefulSet", .workload_name = "room", .host_port = true};

@@ -187,6 +187,14 @@ class Maker {
       labels_[2];  // by load balancer; the second of segments
 };
 
+// As its owner wants it, and seen to be so at the load balancer.
+bool is_in_place(const api::Listener& listener, const frontend::Survey& survey) {
+  return claims::is_applied(listener) &&
+         std::ranges::none_of(survey.outdated, [&](const frontend::OutdatedListener& one) {
+           return one.listener->meta.name == listener.meta.name;
+         });
+}
+
 std::string first_problem(const StatusInput& input) {
   for (const auto& [part, report] : input.survey.reports)
     if (!report.problem.empty()) return fmt::format("{}: {}", part, report.problem);
@@ -304,9 +312,10 @@ api::IngressStatus status_of(const StatusInput& input) {
         frontend::brief_of(one.text, one.lb, input.balancer_of(one.lb).get()));
   std::size_t wanted = 0;
   for (const auto& [part, report] : input.survey.reports) wanted += report.wanted;
-  const auto applied = static_cast<std::size_t>(std::ranges::count_if(
-      input.survey.found,
-      [](const frontend::FoundListener& found) { return claims::is_applied(*found.listener); }));
+  const auto applied = static_cast<std::size_t>(
+      std::ranges::count_if(input.survey.found, [&](const frontend::FoundListener& found) {
+        return is_in_place(*found.listener, input.survey);
+      }));
   out.message = first_problem(input);
   if (out.message.empty() && applied < wanted)
     out.message = fmt::format("{} of {} listeners are ready", applied, wanted);

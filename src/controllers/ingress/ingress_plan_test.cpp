@@ -101,7 +101,8 @@ TEST_F(IngressPlanTest, OfLayer7EachRouteIsARuleAndTheListenerKeepsWhatIsItsOwn)
 TEST_F(IngressPlanTest, AMappingIsASegmentForEachPod) {
   const IngressWants found = wants(api::ingress_with(
       "{portMappings: [{startPort: 30000, protocol: TCP, startIndex: 0, endIndex: 4, "
-      "segmentLength: 2, workloadKind: StatefulSet, workloadName: room, rsStartPort: 80}]}"));
+      "segmentLength: 2, workloadKind: StatefulSet, workloadNamespace: games, workloadName: room, "
+      "rsStartPort: 80}]}"));
   EXPECT_THAT(names(found), ElementsAre("lb-1-30000-30001", "lb-1-30002-30003", "lb-1-30004-30005",
                                         "lb-1-30006-30007"));
   EXPECT_THAT(grants(found), ElementsAre("TCP 30000-30007 of lb-1 for mapping/TCP/30000"));
@@ -114,7 +115,7 @@ TEST_F(IngressPlanTest, WithoutSegmentsEachPortIsAListener) {
   const IngressWants found = wants(api::ingress_with(
       "{portMappings: [{startPort: 30000, protocol: UDP, startIndex: 1, endIndex: 2, "
       "segmentLength: 2, ignoreSegment: true, isRsPortFixed: true, rsStartPort: 7000, "
-      "workloadKind: StatefulSet, workloadName: room}]}"));
+      "workloadKind: StatefulSet, workloadNamespace: games, workloadName: room}]}"));
   EXPECT_THAT(names(found), ElementsAre("lb-1-30002-0", "lb-1-30003-0"));
   EXPECT_THAT(targets(found.parts[0].listeners[0].spec), ElementsAre("10.0.1.1:7000"));
   EXPECT_THAT(targets(found.parts[0].listeners[1].spec), ElementsAre("10.0.1.1:7001"));
@@ -124,7 +125,8 @@ TEST_F(IngressPlanTest, WithoutSegmentsEachPortIsAListener) {
 TEST_F(IngressPlanTest, AMappingOfLayer7HasItsRoutesForEachPod) {
   const IngressWants found = wants(api::ingress_with(
       "{portMappings: [{startPort: 30000, protocol: HTTPS, startIndex: 0, endIndex: 2, "
-      "workloadKind: StatefulSet, workloadName: room, certificate: {mode: UNIDIRECTIONAL, certID: "
+      "workloadKind: StatefulSet, workloadNamespace: games, workloadName: room, certificate: "
+      "{mode: UNIDIRECTIONAL, certID: "
       "c}, routes: [{domain: www.example, path: /path2}]}]}"));
   const api::ListenerSpec& spec = found.parts[0].listeners[1].spec;
   EXPECT_EQ(spec.port, 30001);
@@ -137,7 +139,8 @@ TEST_F(IngressPlanTest, OnePortOfAMappingIsFoundWithoutTheOthers) {
   const api::Ingress ingress = api::ingress_with(
       "{rules: [{port: 443, protocol: TCP, services: [{serviceName: web, servicePort: 8080, "
       "isDirectConnect: true}]}], portMappings: [{startPort: 30000, protocol: TCP, startIndex: 0, "
-      "endIndex: 3, segmentLength: 2, workloadKind: StatefulSet, workloadName: room}]}");
+      "endIndex: 3, segmentLength: 2, workloadKind: StatefulSet, workloadNamespace: games, "
+      "workloadName: room}]}");
   for (const auto& part : wants(ingress).parts) {
     for (const auto& one : part.listeners) {
       auto spec = wanted_spec(ingress, part.name, api::ports_of(one.spec), cluster_.sight());

@@ -31,6 +31,7 @@ class IngressController {
   struct Options {
     model::LoadBalancerDefaults defaults{};
     api::ListenerNames names = api::ListenerNames::plain;
+    bool own_namespace_only = false;
   };
   IngressController(Tasks& tasks, kube::Client& client, Caches caches, frontend::Keeper& keeper,
                     const claims::Sealer& sealer, const claims::Resolver& resolver,

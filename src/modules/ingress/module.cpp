@@ -40,7 +40,8 @@ struct Parts {
                    p.core->keeper, p.sealer, p.core->resolver, p.events,
                    {.defaults = p.config.load_balancers,
                     .names = p.config.names_have_protocol ? api::ListenerNames::with_protocol
-                                                          : api::ListenerNames::plain},
+                                                          : api::ListenerNames::plain,
+                    .own_namespace_only = p.config.ingress_own_namespace},
                    &p.registry) {
     p.core->vouchers.emplace(
         controllers::ingress::kIngressOwner,

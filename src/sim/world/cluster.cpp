@@ -20,7 +20,7 @@ std::string collection_path(const Value& object) {
   std::string plural(wire::string_at(object, "/kind"));
   std::ranges::transform(plural, plural.begin(),
                          [](char c) { return static_cast<char>(std::tolower(c)); });
-  plural += 's';
+  plural += plural.ends_with('s') ? "es" : "s";
   const std::string_view ns = wire::string_at(object, "/metadata/namespace");
   const std::string root = version.find('/') == std::string::npos ? "/api/" : "/apis/";
   return root + version + (ns.empty() ? "" : fmt::format("/namespaces/{}", ns)) + "/" + plural;
