@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "bench.h"
+#include "clb.h"
 #include "wire/value.h"
 
 namespace berth::bench {
@@ -102,6 +103,7 @@ std::vector<Bench> all_benches() {
   for (Bench& bench : admission_benches()) all.push_back(std::move(bench));
   for (Bench& bench : pool_benches()) all.push_back(std::move(bench));
   for (Bench& bench : engine_benches()) all.push_back(std::move(bench));
+  for (Bench& bench : clb_benches()) all.push_back(std::move(bench));
   for (Bench& bench : grant_benches()) all.push_back(std::move(bench));
   for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   all.push_back(outage_bench());

@@ -98,6 +98,13 @@ void ClbCloud::remove_load_balancer(const std::string& lb) {
   look();
 }
 
+std::string ClbCloud::any_of_ours(const sim::tencent::LoadBalancer& lb, Random& random) const {
+  std::vector<std::string> ours;
+  for (const auto& [id, listener] : lb.listeners)
+    if (!strangers_.contains(id)) ours.push_back(id);
+  return ours.empty() ? std::string() : ours[random.below(ours.size())];
+}
+
 void ClbCloud::count_calls(std::optional<ClbCrash> crash) {
   crash_ = crash;
   counted_ = 0;
@@ -114,25 +121,28 @@ std::uint64_t ClbCloud::writes() const {
   return out;
 }
 
+bool ClbCloud::dies_at(std::uint64_t number, sim::CrashSide side) const {
+  return crash_ && crash_->call == number && crash_->side == side;
+}
+
 Result<net::Reply> ClbCloud::deliver(sim::Process& process, const net::Request& request,
                                      const std::function<net::Reply()>& serve) {
   const std::string action(request.headers.get("X-TC-Action"));
+  const bool counts = !is_for_health(action) && process.alive();
+  const std::uint64_t number = counted_;
+  if (counts) ++counted_;
+  if (counts && dies_at(number, sim::CrashSide::before)) process.kernel().crash(process);
   const auto effect = is_read(action) ? sim::Effect::read : sim::Effect::write;
-  return sim::seam(process, action, effect, [&]() -> Result<net::Reply> {
-    const bool counts = !is_for_health(action) && process.alive();
-    const std::uint64_t number = counted_;
-    if (counts) ++counted_;
-    const bool dies = counts && crash_ && crash_->call == number;
-    if (dies && crash_->side == sim::CrashSide::before) {
-      process.kernel().crash(process);
-      return fail(Code::stopped, "{}: the process has ended", action);
-    }
-    net::Reply reply = serve();
+  Result<net::Reply> reply = sim::seam(process, action, effect, [&] {
+    net::Reply served = serve();
     look();
-    if (!dies) return reply;
+    return served;
+  });
+  if (counts && dies_at(number, sim::CrashSide::after)) {
     process.kernel().crash(process);
     return fail(Code::stopped, "{}: the process has ended", action);
-  });
+  }
+  return reply;
 }
 
 app::DriverPart ClbCloud::connect(sim::Process& process) {

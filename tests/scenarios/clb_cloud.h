@@ -38,6 +38,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   explicit ClbCloud(ClbOptions options = {});
 
   sim::tencent::Cloud& cloud() { return cloud_; }
+  const sim::tencent::Cloud& cloud() const { return cloud_; }
   // "ap-nanjing:lb-demo" or "lb-demo"; what is said of it beyond that comes in `about`.
   void add_load_balancer(const std::string& reference, sim::tencent::LoadBalancer about = {});
   // A listener that somebody else made.
@@ -47,6 +48,8 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   // Somebody's hand.
   void edit(const std::string& lb, const std::function<void(sim::tencent::LoadBalancer&)>& change);
   void remove_load_balancer(const std::string& lb);
+  // The id of a listener that is no stranger's; empty: there is none.
+  std::string any_of_ours(const sim::tencent::LoadBalancer& lb, Random& random) const;
 
   // Calls from now on are counted from 0, those for health apart, and the one that is named kills.
   void count_calls(std::optional<ClbCrash> crash);
@@ -71,6 +74,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
 
   Result<net::Reply> deliver(sim::Process& process, const net::Request& request,
                              const std::function<net::Reply()>& serve);
+  bool dies_at(std::uint64_t number, sim::CrashSide side) const;
   // Tells the observer what is other than at the last look.
   void look();
   Listeners now_on(const model::LoadBalancerRef& lb) const;

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <deque>
 
+#include "lb_texts.h"
 #include "settled_house.h"
 
 namespace berth::scenario {
@@ -157,7 +158,7 @@ Result<> PoolHouse::run_until(const std::function<bool()>& done) {
   });
 }
 
-Result<> PoolHouse::open() { return open_with(std::string(kPoolsOfHouse)); }
+Result<> PoolHouse::open() { return open_with(lb_texts(*world_, std::string(kPoolsOfHouse))); }
 
 Result<> PoolHouse::open_with(std::string pools) {
   const auto open = cluster().play(

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "lb_texts.h"
 #include "sim/world/gremlin.h"
 
 namespace berth::scenario {
@@ -88,14 +89,14 @@ bool rename_outside(Value& pool, std::uint64_t number) {
 }
 
 // Adds an item, or takes it away again.
-bool toggle_item(Value& pool) {
+bool toggle_item(const World& world, Value& pool) {
   wire::Array& items = items_of(pool);
   if (items.size() > 1) {
     items.pop_back();
     return true;
   }
   items.push_back(Object{{"itemName", "item2"},
-                         {"loadBalancerIDs", wire::Array{"edge:west"}},
+                         {"loadBalancerIDs", wire::Array{lb_texts(world, "edge:west")}},
                          {"protocol", "TCP"},
                          {"startPort", 30100},
                          {"endPort", 30102}});
@@ -112,9 +113,11 @@ void administer(World& world, Random random, const std::stop_token& stop) {
       case 1:
         (void)user.change_pool("halls", [&](Value& pool) { return rename_outside(pool, i); }, 10);
         break;
-      case 2: (void)user.change_pool("rooms", toggle_item, 10); break;
+      case 2:
+        (void)user.change_pool("rooms", [&](Value& pool) { return toggle_item(world, pool); }, 10);
+        break;
       case 3:
-        (void)user.create_pool(kSpare, 10);
+        (void)user.create_pool(lb_texts(world, std::string(kSpare)), 10);
         (void)user.create("spare-room", kSpareRoom, 10);
         break;
       default:

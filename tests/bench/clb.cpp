@@ -1,0 +1,366 @@
+// Port pools on Tencent's load balancers: the whole controller with the real driver on the
+// simulated cloud with its documented limits, in virtual time. Beside each time stands what these
+// limits allow at the best.
+
+#include <ctime>
+#include <set>
+
+#include "../scenarios/clb_cloud.h"
+#include "api/keys.h"
+#include "clb.h"
+#include "house.h"
+
+namespace berth::bench {
+namespace {
+
+using scenario::ClbCloud;
+using namespace std::chrono_literals;
+
+constexpr double kCallsPerSecond = 20;  // of each API
+constexpr double kRoundTrip = 0.05;
+constexpr double kTask = 0.5;
+constexpr std::int64_t kListenersPerCreate = 49;
+constexpr std::int64_t kTargetsPerBatch = 500;
+constexpr std::int64_t kListenersPerPage = 100;
+constexpr std::int64_t kTargetsPage = 20;  // listeners whose targets one call shows
+constexpr std::int64_t kQuota = 1000;      // of listeners on one load balancer
+// Nobody else's calls can land any more, and audits have not begun.
+constexpr Duration kIdle = 4min;
+constexpr sim::RunLimits kPatient{.max_steps = 1'000'000'000};
+const std::string kPods = "/api/v1/namespaces/games/pods";
+
+std::int64_t calls_for(std::int64_t entries, std::int64_t per_call) {
+  return (entries + per_call - 1) / per_call;
+}
+
+// What cannot be less: writes of each API, one poll for each, and reads of each API.
+struct Bound {
+  std::int64_t balancers = 1;
+  std::vector<std::int64_t> writes{};  // on one load balancer, by API
+  std::vector<std::int64_t> reads{};
+
+  double seconds() const {
+    double out = 0;
+    std::int64_t chain = 0;
+    for (const std::int64_t calls : writes) {
+      chain += calls;
+      out = std::max(out, static_cast<double>(calls * balancers) / kCallsPerSecond);
+    }
+    for (const std::int64_t calls : reads)
+      out = std::max(out, static_cast<double>(calls * balancers) / kCallsPerSecond);
+    out = std::max(out, static_cast<double>(chain * balancers) / kCallsPerSecond);  // polls
+    return std::max(out, static_cast<double>(chain) * (kRoundTrip + kTask));
+  }
+};
+
+std::string pool_yaml(int balancers, int ports_each, std::string_view protocol) {
+  std::string out = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: rooms, namespace: games}
+spec:
+  allocatePolicy: average
+  poolItems:
+)";
+  for (int i = 0; i < balancers; ++i) {
+    out += fmt::format(
+        "  - {{itemName: item{}, loadBalancerIDs: [\"lb-{}\"], protocol: \"{}\", startPort: 30000, "
+        "endPort: {}}}\n",
+        i, i, protocol, 30000 + ports_each);
+  }
+  return out;
+}
+
+constexpr std::string_view kNamespace = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: games, labels: {bcs-ingress-controller-inject: "true"}}
+)";
+
+class ClbHouse {
+ public:
+  explicit ClbHouse(int balancers) : cloud_(with_quota()), balancers_(balancers) {
+    for (int i = 0; i < balancers; ++i) cloud_.add_load_balancer(fmt::format("lb-{}", i));
+    world::WorldOptions options;
+    options.config.load_balancers = scenario::clb_defaults();
+    options.cloud = &cloud_;
+    options.cluster.history_changes = 1'000'000;
+    options.kubelet = {.max_start = {}, .max_end = {}};
+    world_ = std::make_unique<world::World>(1, options);
+    observing_ = world_->cluster().gateway().observe(
+        [this](const net::Request& request, const world::SeenReply& reply) {
+          see(request, reply);
+        });
+  }
+  ~ClbHouse() { world_->cluster().end_players(); }
+
+  ClbCloud& cloud() { return cloud_; }
+  world::World& world() { return *world_; }
+  int balancers() const { return balancers_; }
+
+  // Until Berth is installed.
+  Result<> open() {
+    if (Result<> ran = world_->cluster().run_for(5s); !ran) return ran;
+    return world_->cluster().create_all(kNamespace);
+  }
+  Result<> make_pool(int ports_each, std::string_view protocol) {
+    Result<> made = world_->cluster().create_all(pool_yaml(balancers_, ports_each, protocol));
+    if (!made) return made;
+    return run_until([this] { return pool_ready_; });
+  }
+  // The same again at the same place in time: nothing is under way, and nothing is in doubt.
+  Result<> rest() { return run_for(kIdle); }
+  Result<> run_for(Duration span) {
+    const Instant until = world_->kernel().now() + span;
+    return run_until([&] { return world_->kernel().now() >= until; });
+  }
+  Result<> run_until(const std::function<bool()>& done) {
+    return world_->cluster().run_until(done, kPatient);
+  }
+
+  Result<> create_pods(int first, int count, const std::string& ask) {
+    for (int i = first; i < first + count; ++i) {
+      wire::Value pod = room(fmt::format("room-{}", i), ask);
+      pod.as_object()["metadata"]
+          .as_object()["annotations"]
+          .as_object()[api::kKeepDurationAnnotation] = "30m";
+      const Result<wire::Value> made = world_->cluster().ask("POST", kPods, pod);
+      if (!made) return pass(made);
+    }
+    return {};
+  }
+  Result<> remove_pods(int first, int count) {
+    for (int i = first; i < first + count; ++i) {
+      const Result<wire::Value> gone =
+          world_->cluster().ask("DELETE", fmt::format("{}/room-{}", kPods, i));
+      if (!gone) return pass(gone);
+    }
+    return {};
+  }
+  Result<> wait_for_pods(std::size_t count) {
+    return run_until([&] { return ready_.size() >= count; });
+  }
+  Result<> wait_until_nobody_is_led() {
+    Instant look{};
+    return run_until([&] {
+      if (world_->kernel().now() < look) return false;
+      look = world_->kernel().now() + 10ms;
+      return targets() == 0;
+    });
+  }
+
+  void begin() {
+    cloud_.cloud().reset_calls();
+    ready_.clear();
+    started_ = world_->kernel().now();
+    cpu_ = std::clock();
+  }
+  // What was measured since `begin`.
+  Line line(const std::string& name, const std::string& what, const Bound& bound) const {
+    return {name,
+            fmt::format("{}; beside what the limits allow. Virtual time, {:.1f} s of processor "
+                        "time. Calls: {}",
+                        what, cpu_seconds(), calls()),
+            to_seconds(world_->kernel().now() - started_),
+            bound.seconds(),
+            "s",
+            "lower"};
+  }
+  std::string calls() const {
+    std::string out;
+    for (const auto& [action, count] : cloud_.cloud().calls()) {
+      out += fmt::format("{}{} {}", out.empty() ? "" : ", ", action, count.answered);
+      if (count.refused > 0) out += fmt::format(" ({} refused)", count.refused);
+    }
+    return out.empty() ? "none" : out;
+  }
+  double cpu_seconds() const {
+    return static_cast<double>(std::clock() - cpu_) / static_cast<double>(CLOCKS_PER_SEC);
+  }
+
+ private:
+  static scenario::ClbOptions with_quota() {
+    scenario::ClbOptions options;
+    options.settings.limits.listeners_per_load_balancer = kQuota;
+    return options;
+  }
+
+  std::size_t targets() {
+    std::size_t out = 0;
+    for (int i = 0; i < balancers_; ++i)
+      out += sim::tencent::target_count(*cloud_.cloud().load_balancer(fmt::format("lb-{}", i)));
+    return out;
+  }
+
+  void see(const net::Request& request, const world::SeenReply& reply) {
+    if (request.method == "GET" || reply.status() >= 300) return;
+    const bool is_pool = request.url.contains("/portpools/");
+    if (!is_pool && !request.url.contains("/pods/")) return;
+    const wire::Value* const object = reply.object();
+    if (object == nullptr) return;
+    if (is_pool) {
+      pool_ready_ = wire::string_at(*object, "/status/status") == api::kReady;
+      return;
+    }
+    static const std::string kStatus =
+        "/metadata/annotations/" + wire::escape_pointer_step(api::kBindStatusAnnotation);
+    if (wire::string_at(*object, kStatus) == api::kReady &&
+        wire::string_at(*object, "/metadata/deletionTimestamp").empty())
+      ready_.insert(std::string(wire::string_at(*object, "/metadata/uid")));
+  }
+
+  ClbCloud cloud_;
+  const int balancers_;
+  std::unique_ptr<world::World> world_;
+  std::shared_ptr<const world::ServerGateway::Observer> observing_;
+  std::set<std::string> ready_;  // uids of Pods that were told so
+  bool pool_ready_ = false;
+  Instant started_{};
+  std::clock_t cpu_ = 0;
+};
+
+// The first error of several steps.
+Result<> all_of(std::initializer_list<std::function<Result<>()>> steps) {
+  for (const auto& step : steps)
+    if (Result<> done = step(); !done) return done;
+  return {};
+}
+
+Result<std::vector<Line>> few_pods(Environment&) {
+  ClbHouse house(1);
+  std::vector<Line> out;
+  const Result<> done = all_of({
+      [&] { return house.open(); },
+      [&] { return house.make_pool(80, "TCP"); },
+      [&] { return house.rest(); },
+      // How long tasks take is known when a few have been.
+      [&]() -> Result<> {
+        for (int i = 0; i < 5; ++i) {
+          house.begin();
+          if (Result<> made = house.create_pods(i, 1, "rooms TCP 8000"); !made) return made;
+          if (Result<> ready = house.wait_for_pods(1); !ready) return ready;
+        }
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.create_pods(10, 1, "rooms TCP 8000");
+      },
+      [&] { return house.wait_for_pods(1); },
+      [&]() -> Result<> {
+        out.push_back(house.line("clb-one-pod", "one Pod on an idle system", {.writes = {1}}));
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.create_pods(20, 50, "rooms TCP 8000");
+      },
+      [&] { return house.wait_for_pods(50); },
+  });
+  if (!done) return pass(done);
+  out.push_back(house.line("clb-50-pods", "50 Pods on one load balancer", {.writes = {1}}));
+  return out;
+}
+
+constexpr int kManyBalancers = 20;
+constexpr int kManyPods = 1000;
+const std::string kTwoPorts = "rooms TCP 8000;rooms TCP 8001";
+
+Result<std::vector<Line>> many_pods(Environment&) {
+  ClbHouse house(kManyBalancers);
+  const std::int64_t targets_each = 2 * kManyPods / kManyBalancers;
+  const std::int64_t batches = calls_for(targets_each, kTargetsPerBatch);
+  std::vector<Line> out;
+  const Result<> done = all_of({
+      [&] { return house.open(); },
+      [&] { return house.make_pool(static_cast<int>(targets_each), "TCP"); },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.create_pods(0, kManyPods, kTwoPorts);
+      },
+      [&] { return house.wait_for_pods(kManyPods); },
+      [&]() -> Result<> {
+        out.push_back(house.line("clb-bind-1000x2",
+                                 "1,000 Pods with two ports each on 20 load balancers",
+                                 {.balancers = kManyBalancers, .writes = {batches}}));
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        if (Result<> gone = house.remove_pods(0, kManyPods); !gone) return gone;
+        return house.run_for(1ms);  // the node has ended them
+      },
+      [&] { return house.create_pods(0, kManyPods, kTwoPorts); },
+      [&] { return house.wait_for_pods(kManyPods); },
+      [&]() -> Result<> {
+        out.push_back(house.line("clb-roll-1000x2",
+                                 "all of them replaced at once, by Pods of the same names",
+                                 {.balancers = kManyBalancers, .writes = {batches, batches}}));
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.remove_pods(0, kManyPods);
+      },
+      [&] { return house.wait_until_nobody_is_led(); },
+  });
+  if (!done) return pass(done);
+  out.push_back(house.line("clb-delete-1000x2", "all of them deleted, until nobody is led there",
+                           {.balancers = kManyBalancers, .writes = {batches}}));
+  return out;
+}
+
+Result<std::vector<Line>> large_pool(Environment&) {
+  constexpr int kPorts = 4000;
+  ClbHouse house(kManyBalancers);
+  const std::int64_t each = kPorts / kManyBalancers;
+  std::vector<Line> out;
+  Result<> done = all_of({
+      [&] { return house.open(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.make_pool(static_cast<int>(each), "TCP,UDP");
+      },
+      [&]() -> Result<> {
+        out.push_back(house.line(
+            "clb-pool-4000",
+            "a pool of 4,000 TCP and UDP ports on 20 load balancers, until it "
+            "is Ready",
+            {.balancers = kManyBalancers, .writes = {2 * calls_for(each, kListenersPerCreate)}}));
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        house.world().restart(0);
+        return house.run_until([&] { return house.world().leaders() == 1; });
+      },
+  });
+  if (!done) return pass(done);
+  Line restart = house.line(
+      "clb-restart-8000", "restart with 8,000 listeners in sync, until the new one leads",
+      {.balancers = kManyBalancers,
+       .reads = {calls_for(2 * each, kListenersPerPage), calls_for(2 * each, kTargetsPage)}});
+  // Two audits look at everything.
+  if (done = house.run_for(25min); !done) return pass(done);
+  restart.what = fmt::format("{}. With two audits: {}", restart.what, house.calls());
+  out.push_back(restart);
+  out.push_back({"clb-restart-8000-writes", "writes to the cloud by then, beside one",
+                 static_cast<double>(house.cloud().writes()), 1, "writes", "lower"});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Bench> clb_benches() {
+  return {{{"clb-one-pod", "clb-50-pods"}, few_pods},
+          {{"clb-bind-1000x2", "clb-roll-1000x2", "clb-delete-1000x2"}, many_pods},
+          {{"clb-pool-4000", "clb-restart-8000", "clb-restart-8000-writes"}, large_pool}};
+}
+
+}  // namespace berth::bench

@@ -1,0 +1,182 @@
+#include "clb_trouble.h"
+
+#include <array>
+
+#include "sim/world/gremlin.h"
+
+namespace berth::scenario {
+namespace {
+
+using sim::tencent::FaultKind;
+using world::World;
+using world::WorldOptions;
+
+using namespace std::chrono_literals;
+
+// What hands did is found by then.
+constexpr Duration kLongerThanAnAudit = 12min;
+constexpr std::array kFaultyActions{
+    "CreateListener",          "BatchRegisterTargets",        "BatchDeregisterTargets",
+    "BatchModifyTargetWeight", "DeleteLoadBalancerListeners", "DescribeListeners",
+    "DescribeTargets",         "DescribeTaskStatus",          "DescribeLoadBalancers",
+    "ModifyListener"};
+constexpr std::array kLoadBalancers{"lb-demo", "lb-east", "lb-west"};
+
+void use(WorldOptions& options, ClbCloud& cloud, const Plant& plant) {
+  options.config.load_balancers = clb_defaults();
+  options.cloud = &cloud;
+  if (plant) plant(options);
+}
+
+// Nothing of ours is left, and what others made is as it was.
+Result<> check_emptied(const ClbCloud& cloud) {
+  for (const model::LoadBalancerRef& lb : cloud.load_balancers())
+    for (const lb::ObservedListener& listener : cloud.listeners(lb))
+      return fail(Code::internal, "left in the cloud: {} on {}", listener.spec.name, lb.id);
+  return {};
+}
+
+Result<> check_strangers(const ClbCloud& cloud) {
+  const std::string touched = cloud.touched_stranger();
+  if (touched.empty()) return {};
+  return fail(Code::internal, "a stranger's listener was touched: {}", touched);
+}
+
+void story(World& world) {
+  User user(world);
+  (void)user.create("room-0", kind_of(0));
+  (void)user.create("room-2", kind_of(2));
+  (void)user.create("room-3", kind_of(3));
+  (void)world.cluster().pause(5s, {});
+  user.remove("room-0");
+  user.remove("room-2");
+  (void)user.create("room-0", kind_of(0));
+}
+
+sim::tencent::Fault any_fault(Random& random) {
+  sim::tencent::Fault fault{.kind = static_cast<FaultKind>(random.below(6)),
+                            .action = kFaultyActions[random.below(kFaultyActions.size())],
+                            .duration = 20s + up_to(random, 60s)};
+  if (random.chance(0.4)) fault.error = {"RequestLimitExceeded", "slow down"};
+  fault.count = 1 + static_cast<int>(random.below(2));
+  return fault;
+}
+
+// Somebody at the cloud's console. Strangers are left alone: they are not ours to watch.
+void edit_listener(ClbCloud& cloud, Random& random) {
+  const char* const lb = kLoadBalancers[random.below(kLoadBalancers.size())];
+  cloud.edit(lb, [&](sim::tencent::LoadBalancer& there) {
+    const std::string ours = cloud.any_of_ours(there, random);
+    if (ours.empty()) return;
+    sim::tencent::Rule& rule = there.listeners.at(ours).rules.at(0);
+    switch (random.below(3)) {
+      case 0: there.listeners.erase(ours); break;
+      case 1: rule.targets.clear(); break;
+      default: rule.session_seconds = 300; break;
+    }
+  });
+}
+
+struct Stumbling {
+  ClbCloud& cloud;
+  Random random;
+  bool has_hands = false;
+  ClbTroubleCount count{};
+  bool over = false;
+
+  void run(World& world, const std::stop_token& stop) {
+    while (!over && world.cluster().pause(up_to(random, 4s), stop)) {
+      if (over) break;
+      cloud.cloud().inject(any_fault(random));
+      ++count.faults;
+      if (!has_hands || !random.chance(0.2)) continue;
+      edit_listener(cloud, random);
+      ++count.edits;
+    }
+  }
+};
+
+Result<> live_through(PoolHouse& house, Random& random, Stumbling& stumbling) {
+  world::Gremlin gremlin(house.cluster(), {.pause = 2s + up_to(random, 4s), .max_repeats = 2});
+  house.book().bear_unreached(stumbling.has_hands);
+  const auto stumbled = house.cluster().play(
+      "cloud", [&](const std::stop_token& stop) { stumbling.run(house.world(), stop); });
+  Result<> ran = house.open();
+  if (ran) {
+    const auto lives = start_lives(house, random);
+    ran = house.run_until([&] { return all_through(lives); });
+  }
+  gremlin.stop();
+  stumbling.over = true;
+  if (!ran) return ran;
+  mend(house);
+  stumbling.cloud.cloud().clear_faults();
+  if (Result<> done = house.run_until([&] { return *stumbled; }); !done) return done;
+  if (stumbling.has_hands) {
+    if (Result<> audited = house.cluster().run_for(kLongerThanAnAudit); !audited) return audited;
+  }
+  house.book().bear_unreached(false);
+  return house.settle();
+}
+
+}  // namespace
+
+void furnish(ClbCloud& cloud) {
+  std::int64_t port = 20000;
+  for (const char* lb : kLoadBalancers) {
+    cloud.add_load_balancer(lb);
+    cloud.add_stranger(lb, {.name = "somebody-else", .port = port++});
+  }
+}
+
+Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant) {
+  ClbCloud cloud;
+  furnish(cloud);
+  if (const auto* at = std::get_if<sim::CrashAt>(&plan))
+    cloud.count_calls(ClbCrash{at->write_index, at->side});
+  WorldOptions options;
+  options.cluster.kernel.max_latency = 10ms;
+  options.cluster.link.max_watch_delay = 50ms;
+  use(options, cloud, plant);
+  PoolHouse house(7, options);
+  if (Result<> open = house.open(); !open) return pass(open);
+  const auto done = house.cluster().play("user", [&](std::stop_token) { story(house.world()); });
+  if (Result<> ran = house.run_until([&] { return *done; }); !ran) return pass(ran);
+  if (Result<> settled = house.settle(); !settled) return pass(settled);
+  if (Result<> closed = house.close(); !closed) return pass(closed);
+  if (Result<> empty = check_emptied(cloud); !empty) return pass(empty);
+  if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
+  Result<sim::RunReport> report = house.report();
+  if (report) report->writes = cloud.calls_counted();
+  return report;
+}
+
+Result<sim::RunReport> live_in_clb_trouble(std::uint64_t seed, const Plant& plant,
+                                           ClbTroubleCount* count) {
+  Random random(seed);
+  ClbOptions settings;
+  settings.settings.seed = random.next();
+  settings.settings.unsure.busy_names_the_task = random.chance(0.5);
+  settings.settings.unsure.batch_targets_are_tasks = random.chance(0.7);
+  ClbCloud cloud(settings);
+  furnish(cloud);
+  WorldOptions options = troubled_world(random);
+  use(options, cloud, plant);
+  Stumbling stumbling{.cloud = cloud, .random = random.fork(), .has_hands = random.chance(0.4)};
+  const bool closes = random.chance(0.4);
+  PoolHouse house(seed, std::move(options));
+  if (Result<> lived = live_through(house, random, stumbling); !lived) return pass(lived);
+  if (closes) {
+    if (Result<> closed = house.close(); !closed) return pass(closed);
+    if (Result<> empty = check_emptied(cloud); !empty) return pass(empty);
+  }
+  if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
+  if (count) {
+    count->faults += stumbling.count.faults;
+    count->edits += stumbling.count.edits;
+    count->ready += house.book().ever_ready();
+  }
+  return house.report();
+}
+
+}  // namespace berth::scenario
