@@ -113,6 +113,11 @@ bool erase_named(std::vector<Grant>& list, const Grant& named) {
          }) > 0;
 }
 
+Error is_full(const std::string& name, std::size_t ranges) {
+  return error_of(Code::exhausted, "{} has {} ranges of ports in use, as many as it can have", name,
+                  ranges);
+}
+
 bool names(const api::LoadBalancer& object, const api::PortBlock& block) {
   return std::ranges::any_of(object.spec.grants, [&](const api::Grant& grant) {
     return grant.owner_kind == ledger::kBlockOwner && grant.owner_uid == block.meta.uid;
@@ -186,7 +191,17 @@ Result<> GrantLists::create(const Context& context, const model::LoadBalancerRef
 
 Result<> GrantLists::hand_on(const Context& context, const api::LoadBalancer& object,
                              std::span<const ledger::BlockPorts> blocks) const {
-  ledger::LaidOut next = ledger::handed_on(list_of(object), blocks);
+  ledger::LaidOut next;
+  for (;;) {
+    next = ledger::handed_on(list_of(object), blocks);
+    const std::size_t size = next.list.size() + next.blocks.size();
+    if (size <= api::kMaxGrants) break;
+    // Each of them makes the list longer by one at most.
+    const std::size_t too_many = size - api::kMaxGrants;
+    if (too_many >= blocks.size())
+      return fail(is_full(object.meta.name, object.spec.grants.size()));
+    blocks = blocks.first(blocks.size() - too_many);
+  }
   if (Result<> made = make(context, object.meta.name, next.blocks, next.list); !made) return made;
   return swap(context, object, next.list);
 }
@@ -197,9 +212,7 @@ Result<> GrantLists::call_in(const Context& context, const api::LoadBalancer& ob
   if (!erase_named(list, named)) return {};
   std::vector<Grant> back = list_of(block, named);
   if (list.size() + back.size() > api::kMaxGrants)
-    return fail(error_of(Code::exhausted,
-                         "{} has {} ranges of ports in use, as many as it can have",
-                         object.meta.name, list.size()));
+    return fail(is_full(object.meta.name, list.size()));
   // Also one that looks closed: somebody may have opened it again.
   Array patch = tests_of(block.meta);
   patch.push_back(Object{{"op", "add"}, {"path", "/spec/closed"}, {"value", true}});
@@ -215,12 +228,18 @@ Result<> GrantLists::call_in(const Context& context, const api::LoadBalancer& ob
 }
 
 Result<> GrantLists::replace(const Context& context, const api::LoadBalancer& object,
-                             const Grant& lost, std::vector<Grant> grants) const {
+                             std::vector<Rebuilt> blocks) const {
   std::vector<Grant> list = list_of(object);
-  if (!erase_named(list, lost)) return {};
-  std::vector<ledger::NewBlock> blocks;
-  if (!grants.empty()) blocks.push_back({ledger::ports_of(lost), std::move(grants)});
-  if (Result<> made = make(context, object.meta.name, blocks, list); !made) return made;
+  std::vector<ledger::NewBlock> next;
+  for (Rebuilt& block : blocks) {
+    if (!erase_named(list, block.lost) || block.grants.empty()) continue;
+    // Its ports were named by hand: ours never have so many.
+    if (block.grants.size() > api::kMaxGrants)
+      return fail(is_full(block.lost.owner.name, block.grants.size()));
+    next.push_back({ledger::ports_of(block.lost), std::move(block.grants)});
+  }
+  if (list.size() == object.spec.grants.size()) return {};
+  if (Result<> made = make(context, object.meta.name, next, list); !made) return made;
   return swap(context, object, list);
 }
 

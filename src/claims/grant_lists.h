@@ -30,6 +30,12 @@ namespace berth::claims {
 // could still have named: its version.
 inline constexpr std::string_view kUnnamedBlockAnnotation = "berth.dev/unnamed-block";
 
+// A block that is named and not there, and what must have lain in it.
+struct Rebuilt {
+  ledger::Grant lost{};
+  std::vector<ledger::Grant> grants{};
+};
+
 class GrantLists {
  public:
   // All of them outlive it.
@@ -46,16 +52,17 @@ class GrantLists {
   Result<> create(const Context& context, const model::LoadBalancerRef& lb,
                   ledger::LaidOut grants) const;
 
-  // No grant of the object cuts these.
+  // No grant of the object cuts these. As many of the first as there is room for; `exhausted`: not
+  // for one.
   Result<> hand_on(const Context& context, const api::LoadBalancer& object,
                    std::span<const ledger::BlockPorts> blocks) const;
   // The block is the one that `named` names. Where the object does not say so any more, nothing is
   // to be done, here and below.
   Result<> call_in(const Context& context, const api::LoadBalancer& object,
                    const ledger::Grant& named, const api::PortBlock& block) const;
-  // In the place of a block that is lost.
+  // In the place of blocks that are lost.
   Result<> replace(const Context& context, const api::LoadBalancer& object,
-                   const ledger::Grant& lost, std::vector<ledger::Grant> grants) const;
+                   std::vector<Rebuilt> blocks) const;
   // Only as we know it. `was_overtaken` else.
   Result<> remove(const Context& context, const api::PortBlock& block) const;
   // Of these blocks of a LoadBalancer object, those that it does not name and never will. They were

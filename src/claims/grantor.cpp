@@ -190,18 +190,20 @@ Result<Grantor::Tried> Grantor::try_write(const Context& context, const model::L
     wanted.push_back(&batch[i]->wanted);
   }
   const Routes routes = route(*object, wanted);
-  if (!routes.are_clear()) return after(change_layout(context, lb, *object, routes));
-  const Result<bool> removed = remove_former(context, lb, object, wanted, routes);
-  if (!removed) return fail(removed.error());
-  if (*removed) return Tried::again;
+  if (!routes.are_clear()) {
+    const Result<> changed = change_layout(context, lb, *object, routes);
+    if (changed || may_try_again(changed.error())) return after(changed);
+    // Whoever does not need that change is served without it.
+    answer_waiting(lb, routes, changed.error(), batch, open, answers);
+    return Tried::again;
+  }
+  if (remove_former(context, lb, object, routes, batch, open, answers)) return Tried::again;
   std::map<std::string, std::vector<std::size_t>> by_home;
   for (std::size_t k = 0; k < open.size(); ++k)
     if (routes.homes[k]) by_home[*routes.homes[k]].push_back(open[k]);
   for (const auto& [home_name, members] : by_home) {
     const std::optional<Home> home = home_of(object, home_name);
-    if (!home) continue;
-    if (Result<> written = write_home(context, lb, *home, held, batch, members, answers); !written)
-      return pass(written);
+    if (home) write_home(context, lb, *home, held, batch, members, answers);
   }
   const bool all = std::ranges::all_of(answers, [](const auto& one) { return one.has_value(); });
   return all ? Tried::done : Tried::again;
@@ -225,10 +227,9 @@ void Grantor::answer_known(const model::LoadBalancerRef& lb,
   }
 }
 
-Result<> Grantor::write_home(const Context& context, const model::LoadBalancerRef& lb,
-                             const Home& home, const std::vector<ledger::Holding>& held,
-                             const Batch& batch, const std::vector<std::size_t>& members,
-                             Answers& answers) {
+void Grantor::write_home(const Context& context, const model::LoadBalancerRef& lb, const Home& home,
+                         const std::vector<ledger::Holding>& held, const Batch& batch,
+                         const std::vector<std::size_t>& members, Answers& answers) {
   std::vector<Grant> next = home.grants;
   std::vector<std::size_t> added;
   for (const std::size_t i : members) {
@@ -239,17 +240,18 @@ Result<> Grantor::write_home(const Context& context, const model::LoadBalancerRe
       answers[i] = about(lb, pass(more));
     }
   }
-  if (added.empty()) return {};
-  const Result<> written = swap(context, home, next);
-  if (!written && kube::was_overtaken(written.error())) return refresh(context, lb, home);
-  if (written) {
+  if (added.empty()) return;
+  Result<> written = swap(context, home, next);
+  if (!written && kube::was_overtaken(written.error())) {
+    written = refresh(context, lb, home);
+    if (written) return;
+  } else if (written) {
     const Result<bool> is_named = is_still_named(context, home);
-    if (!is_named) return fail(is_named.error());
-    if (!*is_named) return {};  // nobody is told; it is tried again
+    if (is_named && !*is_named) return;  // nobody is told; it is tried again
+    if (!is_named) written = fail(is_named.error());
   }
   // Whoever waited for another object has nothing to do with it.
   for (const std::size_t i : added) answers[i] = written;
-  return {};
 }
 
 // A write to a block tests the block alone, and somebody may have taken it out of the LoadBalancer
@@ -265,22 +267,21 @@ Result<bool> Grantor::is_still_named(const Context& context, const Home& home) c
   });
 }
 
-Result<bool> Grantor::remove_former(const Context& context, const model::LoadBalancerRef& lb,
-                                    const BalancerPtr& object,
-                                    const std::vector<const Grant*>& wanted, const Routes& routes) {
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const Grant& one = *wanted[i];
+bool Grantor::remove_former(const Context& context, const model::LoadBalancerRef& lb,
+                            const BalancerPtr& object, const Routes& routes, const Batch& batch,
+                            const std::vector<std::size_t>& open, Answers& answers) {
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const Grant& one = batch[open[k]]->wanted;
     const auto near = book_.around(object->meta.name, one.owner.uid, one.ports);
-    if (!routes.homes[i] || ledger::own_grants(near, one).empty()) continue;
+    if (!routes.homes[k] || ledger::own_grants(near, one).empty()) continue;
     for (const Home& home : homes_of(object, one.owner.uid)) {
-      if ((home.block ? home.block->meta.name : "") == *routes.homes[i]) continue;
+      if ((home.block ? home.block->meta.name : "") == *routes.homes[k]) continue;
       std::vector<Grant> next = home.grants;
       if (std::erase_if(next, [&](const Grant& own) { return is_same_place(own, one); }) == 0)
         continue;
-      const Result<> written = swap(context, home, next);
-      if (!written && !kube::was_overtaken(written.error())) return fail(written.error());
-      if (Result<> fresh = written ? Result<>{} : refresh(context, lb, home); !fresh)
-        return pass(fresh);
+      Result<> written = swap(context, home, next);
+      if (!written && kube::was_overtaken(written.error())) written = refresh(context, lb, home);
+      if (!written) answers[open[k]] = written;
       return true;
     }
   }
@@ -323,16 +324,37 @@ Grantor::Routes Grantor::route(const api::LoadBalancer& object,
   return out;
 }
 
+// One kind of change at a time: each is a write of the LoadBalancer object.
 Result<> Grantor::change_layout(const Context& context, const model::LoadBalancerRef& lb,
                                 const api::LoadBalancer& object, const Routes& routes) {
-  // One kind of change at a time: each is a write of the LoadBalancer object.
-  if (!routes.lost.empty()) return rebuild_block(context, lb, routes.lost.front());
+  if (!routes.lost.empty()) return rebuild_blocks(context, lb, routes.lost);
   if (!routes.to_call_in.empty()) {
     const Grant& named = routes.to_call_in.front();
     const BlockPtr block = book_.block_of(object.meta.name, named);
     return block ? lists_.call_in(context, object, named, *block) : Result<>{};
   }
   return lists_.hand_on(context, object, routes.to_hand_on);
+}
+
+// Those that `change_layout` tried to make the way clear for.
+void Grantor::answer_waiting(const model::LoadBalancerRef& lb, const Routes& routes,
+                             const Error& error, const Batch& batch,
+                             const std::vector<std::size_t>& open, Answers& answers) {
+  std::vector<ledger::BlockPorts> concerned;
+  for (const Grant& lost : routes.lost) concerned.push_back(ledger::ports_of(lost));
+  if (concerned.empty() && !routes.to_call_in.empty())
+    concerned.push_back(ledger::ports_of(routes.to_call_in.front()));
+  if (concerned.empty()) {
+    concerned = routes.to_hand_on;
+    // There was no room for the first of them; the others may have what lies in theirs moved.
+    if (error.code == Code::exhausted) concerned.resize(1);
+  }
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    const bool waits = std::ranges::any_of(concerned, [&](const ledger::BlockPorts& block) {
+      return lies_on(batch[open[k]]->wanted, block);
+    });
+    if (waits && !routes.homes[k]) answers[open[k]] = about(lb, fail(error));
+  }
 }
 
 std::optional<Grantor::Home> Grantor::home_of(const BalancerPtr& object,
@@ -474,10 +496,12 @@ Result<> Grantor::undo(const Context& context, const model::LoadBalancerRef& lb,
         std::ranges::all_of(routes.homes, [&](const auto& one) { return one == routes.homes[0]; });
     const auto held = holdings(name, of_owner(given.owner.uid));
     Result<> written;
-    for (const Home& home : homes_of(object, given.owner.uid)) {
+    Home at;
+    for (Home& home : homes_of(object, given.owner.uid)) {
       const std::vector<Grant> next = ledger::without_given(
           home.grants, given, is_one_home ? before : std::vector<Grant>{}, held);
       if (next != home.grants) written = swap(context, home, next);
+      at = std::move(home);
       if (!written) break;
     }
     if (written || written.error().code == Code::not_found) {
@@ -487,7 +511,7 @@ Result<> Grantor::undo(const Context& context, const model::LoadBalancerRef& lb,
       return !again && again.error().code == Code::conflict ? Result<>{} : again;
     }
     if (!kube::was_overtaken(written.error())) return written;
-    if (Result<> fresh = refresh(context, name); !fresh) return fresh;
+    if (Result<> fresh = refresh(context, lb, at); !fresh) return fresh;
   }
   return fail(changes_too_often(lb));
 }
@@ -530,22 +554,29 @@ Result<> Grantor::rebuild(const Context& context, const model::LoadBalancerRef& 
   return lists_.create(context, lb, std::move(laid));
 }
 
-Result<> Grantor::rebuild_block(const Context& context, const model::LoadBalancerRef& lb,
-                                const Grant& lost) {
+Result<> Grantor::rebuild_blocks(const Context& context, const model::LoadBalancerRef& lb,
+                                 std::vector<Grant> lost) {
   const std::string name = model::object_name(lb);
-  const Result<BlockPtr> found = lists_.read_block(context, lost.owner.name);
-  if (!found) return fail(found.error());
-  if (counts(name, to_api(lost), found->get())) return {};  // our cache was behind
+  std::vector<Rebuilt> blocks;
+  for (Grant& one : lost) {
+    const Result<BlockPtr> found = lists_.read_block(context, one.owner.name);
+    if (!found) return fail(found.error());
+    // Else our cache was behind.
+    if (!counts(name, to_api(one), found->get())) blocks.push_back({.lost = std::move(one)});
+  }
+  if (blocks.empty()) return {};
   if (Result<> listed = list_listeners(context, lb); !listed) return listed;
-  const ledger::BlockPorts block = ledger::ports_of(lost);
-  std::vector<ledger::Holding> held = holdings_on(
-      listeners_, name, sealer_, std::vector<Grant>{}, [&](const api::Listener& listener) {
-        return block.ports.contains(api::ports_of(listener.spec));
-      });
-  std::erase_if(held, [&](const auto& one) { return one.transport != block.transport; });
+  for (Rebuilt& block : blocks) {
+    const ledger::BlockPorts ports = ledger::ports_of(block.lost);
+    std::vector<ledger::Holding> held = holdings_on(
+        listeners_, name, sealer_, std::vector<Grant>{}, [&](const api::Listener& listener) {
+          return ports.ports.contains(api::ports_of(listener.spec));
+        });
+    std::erase_if(held, [&](const auto& one) { return one.transport != ports.transport; });
+    block.grants = ledger::rebuilt(held, context.tasks.wall_time());
+  }
   const BalancerPtr object = book_.balancers().get("", name);
-  if (!object) return {};
-  return lists_.replace(context, *object, lost, ledger::rebuilt(held, context.tasks.wall_time()));
+  return object ? lists_.replace(context, *object, std::move(blocks)) : Result<>{};
 }
 
 Result<bool> Grantor::tidy(const Context& context, const std::string& balancer) {
@@ -564,22 +595,27 @@ Result<bool> Grantor::tidy_blocks(const Context& context, const std::string& bal
   const Result<BalancerPtr> first = lists_.read(context, balancer);
   if (!first) return fail(first.error());
   if (!*first) return lists_.remove_unnamed(context, there, nullptr);
+  std::vector<Grant> lost;
   for (const Grant& named : list_of(**first)) {
     if (!ledger::is_block(named)) continue;
     // As the step before has left it.
     const BalancerPtr object = book_.balancers().get("", balancer);
-    const Result<model::LoadBalancerRef> lb =
-        object ? ref_of(*object) : fail(Code::unavailable, "is being removed");
-    if (!lb) return fail(lb.error());
+    if (!object) return false;
     const BlockPtr block = book_.block_of(balancer, named);
-    Result<> done;
     if (!block) {
-      // Its name says the same, and nobody can edit that.
-      if (model::object_name(*lb) == balancer) done = rebuild_block(context, *lb, named);
+      lost.push_back(named);
     } else if (is_closed(*block) || list_of(*block, named).empty()) {
-      done = lists_.call_in(context, *object, named, *block);
+      if (Result<> done = lists_.call_in(context, *object, named, *block); !done)
+        return fail(done.error());
     }
-    if (!done) return fail(done.error());
+  }
+  if (!lost.empty()) {
+    const Result<model::LoadBalancerRef> lb = ref_of(**first);
+    if (!lb) return fail(lb.error());
+    // Its name says the same, and nobody can edit that.
+    const bool is_it = model::object_name(*lb) == balancer;
+    if (Result<> done = is_it ? rebuild_blocks(context, *lb, std::move(lost)) : Result<>{}; !done)
+      return fail(done.error());
   }
   const BalancerPtr last = book_.balancers().get("", balancer);
   // One that is gone by now is read again.
@@ -605,7 +641,7 @@ Result<> Grantor::refresh(const Context& context, const model::LoadBalancerRef& 
   if (!found) return fail(found.error());
   if (*found && (*found)->meta.uid == home.block->meta.uid) return {};
   // Our cache does not know yet that it is lost.
-  Result<> rebuilt = rebuild_block(context, lb, home.named);
+  Result<> rebuilt = rebuild_blocks(context, lb, {home.named});
   if (rebuilt || !may_try_again(rebuilt.error())) return rebuilt;
   return refresh(context, home.balancer->meta.name);
 }

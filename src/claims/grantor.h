@@ -106,21 +106,25 @@ class Grantor {
                     const Batch& batch, Answers& answers) const;
   // Whether what was written there counts.
   Result<bool> is_still_named(const Context& context, const Home& home) const;
-  // What an item has elsewhere on the load balancer goes before it is granted its new ports.
-  // True: something went.
-  Result<bool> remove_former(const Context& context, const model::LoadBalancerRef& lb,
-                             const BalancerPtr& object,
-                             const std::vector<const ledger::Grant*>& wanted, const Routes& routes);
+  // What an item has elsewhere on the load balancer goes before it is granted its new ports. `open`
+  // are those of the batch that are routed. True: something went, or its owner was answered.
+  bool remove_former(const Context& context, const model::LoadBalancerRef& lb,
+                     const BalancerPtr& object, const Routes& routes, const Batch& batch,
+                     const std::vector<std::size_t>& open, Answers& answers);
   // `members` of the batch belong there. One without an answer afterwards is tried again.
-  Result<> write_home(const Context& context, const model::LoadBalancerRef& lb, const Home& home,
-                      const std::vector<ledger::Holding>& held, const Batch& batch,
-                      const std::vector<std::size_t>& members, Answers& answers);
+  void write_home(const Context& context, const model::LoadBalancerRef& lb, const Home& home,
+                  const std::vector<ledger::Holding>& held, const Batch& batch,
+                  const std::vector<std::size_t>& members, Answers& answers);
 
   Routes route(const api::LoadBalancer& object,
                const std::vector<const ledger::Grant*>& wanted) const;
   // Makes the way clear.
   Result<> change_layout(const Context& context, const model::LoadBalancerRef& lb,
                          const api::LoadBalancer& object, const Routes& routes);
+  // The way cannot be made clear for those who wait for that.
+  static void answer_waiting(const model::LoadBalancerRef& lb, const Routes& routes,
+                             const Error& error, const Batch& batch,
+                             const std::vector<std::size_t>& open, Answers& answers);
   // "": the list.
   std::optional<Home> home_of(const BalancerPtr& object, const std::string& name) const;
   // The list, and the blocks in which this owner has something.
@@ -141,9 +145,9 @@ class Grantor {
                                      const std::vector<ledger::Holding>& own, WallTime now) const;
   // The object was never there, or somebody deleted it. In a turn.
   Result<> rebuild(const Context& context, const model::LoadBalancerRef& lb, const Batch& wanted);
-  // The same of a block that is named, and whose object is gone or another.
-  Result<> rebuild_block(const Context& context, const model::LoadBalancerRef& lb,
-                         const ledger::Grant& lost);
+  // The same of blocks that are named, and whose objects are gone or others.
+  Result<> rebuild_blocks(const Context& context, const model::LoadBalancerRef& lb,
+                          std::vector<ledger::Grant> lost);
   Result<bool> tidy_blocks(const Context& context, const std::string& balancer);
   // Those that our cache does not show yet are known then.
   Result<> list_listeners(const Context& context, const model::LoadBalancerRef& lb);

@@ -376,6 +376,37 @@ TEST_F(GrantorBlocksTest, WhatWasGivenInABlockCanBeTakenBack) {
   EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2", "300 stage-3", "301 stage-4"));
 }
 
+// Our cache does not show what was written to the block last.
+TEST_F(GrantorBlocksTest, WhatIsTakenBackFromABlockThatSomebodyWroteToIsTriedAgain) {
+  hand_a_block_on();
+  must_grant(5, 302);
+  is_watching_ = false;
+  wire::Array grants = *wire::array_at(api_.all(kBlocks).front(), "/spec/grants");
+  grants.push_back(api::encode(to_api(port(6, 303))));
+  api_.edit(kBlocks, {"", block().meta.name},
+            wire::Object{{"spec", wire::Object{{"grants", std::move(grants)}}}});
+  const Result<> back = run([&] { return grantor_.undo(context_, kDemo, port(5, 302), {}); });
+  EXPECT_TRUE(back) << back.error().to_string();
+  EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2", "300 stage-3", "301 stage-4",
+                                     "303 stage-6"));
+}
+
+TEST_F(GrantorBlocksTest, BlocksThatAreLostTogetherCostOneList) {
+  hand_a_block_on();
+  must_grant(5, 400);
+  must_grant(6, 500);
+  for (const auto& [owner, port] : {std::pair(3, 300), {5, 400}, {6, 500}})
+    has_listener(owner, static_cast<model::Port>(port));
+  for (const wire::Value& one : api_.all(kBlocks))
+    api_.erase(kBlocks, {"", std::string(wire::string_at(one, "/metadata/name"))});
+  api_.forget_calls();
+  EXPECT_TRUE(tidy());
+  EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2", "300 stage-3", "400 stage-5",
+                                     "500 stage-6"));
+  EXPECT_EQ(std::ranges::count(api_.calls(), "GET listeners"), 1);
+  EXPECT_EQ(std::ranges::count(api_.calls(), "PATCH loadbalancers/" + kName), 1);
+}
+
 TEST_F(GrantorBlocksTest, ALostBlockIsRebuiltFromListenersBeforeAnythingIsGranted) {
   hand_a_block_on();
   has_listener(3, 300);
@@ -475,6 +506,77 @@ TEST_F(GrantorBlocksTest, ABlockSpeaksOfItsOwnPortsAlone) {
   api_.edit(kBlocks, {"", block().meta.name},
             wire::Object{{"spec", wire::Object{{"grants", grants}}}});
   EXPECT_THAT(granted(), ElementsAre("100 stage-1", "200 stage-2"));
+}
+
+// All that come while the first is served.
+class BlocksInABatchTest : public GrantorBlocksTest {
+ protected:
+  void ask(const ledger::Grant& wanted) {
+    const std::size_t i = answers_.size();
+    answers_.emplace_back();
+    tasks_.push_back(kernel_.world().spawn("asks", [this, wanted, i](std::stop_token) {
+      answers_[i] = grantor_.grant(context_, kDemo, wanted);
+    }));
+  }
+  void wait() {
+    ASSERT_TRUE(kernel_.run_until([&] {
+      return std::ranges::all_of(answers_, [](const auto& answer) { return answer.has_value(); });
+    }));
+  }
+  // The first one's write takes a moment, in which the others come.
+  void ask_first(int owner, model::Port first) {
+    api_.on({"PATCH", "portblocks"}, {.late = 10ms});
+    ask(port(owner, first));
+  }
+
+  std::deque<std::optional<Result<>>> answers_;
+  std::vector<std::unique_ptr<Task>> tasks_;
+};
+
+TEST_F(BlocksInABatchTest, ABlockThatCannotBeCalledInConcernsWhoNeedsIt) {
+  hand_a_block_on();
+  ask_first(5, 302);
+  ask(ports(9, {303, 310}));  // across the edge of the block
+  ask(port(7, 400));
+  api_.on({"PATCH", "portblocks"}, {.refused = 403});
+  wait();
+  EXPECT_TRUE(*answers_[0]);
+  ASSERT_FALSE(*answers_[1]);
+  EXPECT_TRUE(*answers_[2]) << answers_[2]->error().to_string();
+  EXPECT_THAT(granted(), ::testing::IsSupersetOf({"302 stage-5", "400 stage-7"}));
+}
+
+TEST_F(BlocksInABatchTest, ABlockThatCannotBeMadeConcernsWhoNeedsIt) {
+  hand_a_block_on();
+  ask_first(5, 302);
+  ask(port(6, 400));  // in a block that there is not
+  ask(port(7, 303));
+  api_.on({"POST", "portblocks"}, {.refused = 403});
+  wait();
+  ASSERT_FALSE(*answers_[1]);
+  EXPECT_THAT(answers_[1]->error().to_string(), HasSubstr("no PortBlock can be made"));
+  EXPECT_TRUE(*answers_[2]) << answers_[2]->error().to_string();
+}
+
+TEST_F(BlocksInABatchTest, AFullLoadBalancerRefusesTheBlockThatIsOneTooMany) {
+  hand_a_block_on();
+  const std::size_t free = api::kMaxGrants - list().size();
+  wire::Array grants = *wire::array_at(api_.all(kBalancers).front(), "/spec/grants");
+  for (std::size_t i = 1; i < free; ++i)
+    grants.push_back(api::encode(
+        to_api(port(static_cast<int>(1000 + i), static_cast<model::Port>(10'000 + 8 * i)))));
+  api_.edit(kBalancers, {"", kName},
+            wire::Object{{"spec", wire::Object{{"grants", std::move(grants)}}}});
+  ask_first(5, 302);
+  ask(port(6, 400));
+  ask(port(7, 500));
+  ask(port(8, 303));
+  wait();
+  EXPECT_TRUE(*answers_[1]) << "there is room for one more";
+  ASSERT_FALSE(*answers_[2]);
+  EXPECT_EQ(answers_[2]->error().code, Code::exhausted);
+  EXPECT_TRUE(*answers_[3]);
+  EXPECT_EQ(list().size(), api::kMaxGrants);
 }
 
 class ManyOwnersTest : public GrantorBlocksTest {
