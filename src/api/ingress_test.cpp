@@ -243,6 +243,30 @@ TEST(Ingress, TakesThePortsOfItsRulesAndMappings) {
                                        {"spec.portMappings[0]", Transport::udp, {110, 119}}}));
 }
 
+// What is asked for as one range is what the Pods then have, each its own.
+TEST(Ingress, ThePortsOfAMappingAreThoseOfItsPods) {
+  for (const std::int64_t length : {0, 1, 7}) {
+    for (const std::int64_t start : {0, 1, 20}) {
+      Ingress ingress;
+      ingress.spec.port_mappings = {{.start_port = 1000,
+                                     .start_index = start,
+                                     .end_index = start + 9,
+                                     .segment_length = length,
+                                     .protocol = "TCP"}};
+      const PortMapping& mapping = ingress.spec.port_mappings.front();
+      const auto all = ports_of(ingress);
+      ASSERT_EQ(all.size(), 1u);
+      int next = all.front().ports.first;
+      for (std::int64_t index = start; index < mapping.end_index; ++index) {
+        const PortRange own = mapped_ports(mapping, index).listener;
+        EXPECT_EQ(own.first, next) << index;
+        next = own.last + 1;
+      }
+      EXPECT_EQ(next, all.front().ports.last + 1);
+    }
+  }
+}
+
 TEST(Ingress, WhatIsNotValidTakesNoPorts) {
   EXPECT_TRUE(ports_of(ingress_with("{rules: [{port: 0, protocol: TCP}, {port: 70000, protocol: "
                                     "TCP}, {port: 1, protocol: SCTP}]}"))

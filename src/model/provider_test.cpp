@@ -22,6 +22,23 @@ TEST(Provider, EachHasARowUnderItsOwnName) {
   }
 }
 
+// Who writes nothing must not be refused for it.
+TEST(Provider, WhatIsUsedWhereNothingIsSaidIsAllowed) {
+  for (const Provider provider :
+       {Provider::edge, Provider::tencent, Provider::aws, Provider::gcp}) {
+    const ProviderTraits& traits = traits_of(provider);
+    for (const AttributeLimits& limits : {traits.layer4, traits.layer7}) {
+      EXPECT_TRUE(limits.probe_timeout.contains(limits.default_timeout)) << traits.name;
+      EXPECT_TRUE(limits.probe_interval.contains(limits.default_interval)) << traits.name;
+      EXPECT_TRUE(
+          limits.default_timeout < limits.default_interval ||
+          (limits.timeout_may_be_interval && limits.default_timeout == limits.default_interval))
+          << traits.name;
+      EXPECT_FALSE(limits.session_seconds.contains(0)) << traits.name;
+    }
+  }
+}
+
 TEST(Provider, WhatIsNoneIsQuotedWithThoseThatAre) {
   const Result<Provider> bad = parse_provider("azure");
   ASSERT_FALSE(bad);

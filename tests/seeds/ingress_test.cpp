@@ -1,4 +1,5 @@
-// Ingresses as users have them printed, and our own examples of them, pass the rules of the kind.
+// Ingresses as users have them printed, and our own examples and pages of them, pass the rules of
+// the kind.
 
 #include <gtest/gtest.h>
 
@@ -112,6 +113,26 @@ TEST(IngressExamples, AreTakenWithoutAWarning) {
     for (std::size_t j = 0; j < i; ++j)
       EXPECT_FALSE(api::clash_of(api::ports_of(all[i]), api::ports_of(all[j])))
           << all[i].meta.name << " and " << all[j].meta.name;
+}
+
+// People copy from it: what it shows is taken, and is in a file of the folder.
+TEST(IngressDocs, ShowWhatTheExamplesHave) {
+  const char* const source = std::getenv("BERTH_SOURCE_DIR");
+  const fs::path folder = source ? source : ".";
+  std::string files;
+  for (const auto& file : fs::directory_iterator(folder / "examples/ingress"))
+    files += read_file(file.path(), kMaxPage).value() + "\n";
+  int found = 0;
+  for (const SeedBlock& block :
+       blocks_of(read_file(folder / "docs/ingress.md", kMaxPage).value())) {
+    if (block.fence != "yaml") continue;
+    ++found;
+    const auto value = wire::parse_yaml(block.text);
+    ASSERT_TRUE(value) << block.line << ": " << value.error().to_string();
+    expect_valid(*value, "docs/ingress.md:" + std::to_string(block.line));
+    EXPECT_NE(files.find(block.text), std::string::npos) << "docs/ingress.md:" << block.line;
+  }
+  EXPECT_EQ(found, 12);
 }
 
 }  // namespace
