@@ -1,4 +1,5 @@
 // Listeners that people put back or break, while something else that they depend on is lost.
+#include "claims/seal.h"
 #include "hands_fixture.h"
 
 namespace berth::scenario {
@@ -33,6 +34,39 @@ TEST_F(OperatorTest, AListenerThatIsMadeAgainIsNotBelievedWhenItsGrantIsBack) {
     const auto found = world().provider().find({.id = "east"}, model::Transport::tcp, 43000);
     EXPECT_TRUE(found && model::targets_of(found->spec).size() == 1) << to_seconds(wait);
   }
+  expect_order();
+}
+
+// Its pool is torn out, and it loses its seal: what it says is not acted on, and it goes. What it
+// had at the load balancer nobody wishes any more, which an audit finds.
+TEST_F(HandsTest, AListenerThatGoesWithoutItsSealLeavesNothingForLong) {
+  Hand mallory = tenant();
+  ASSERT_TRUE(mallory.ask("POST", path_in(kAlley, "portpools"),
+                          pool(kAlley, "torn", {item("one", 33000, 33002)})));
+  run_for(minutes{3});
+  const std::string torn = path_in(kAlley, "portpools", "torn");
+  ASSERT_TRUE(mallory.patch_meta(torn, {{"finalizers", nullptr}}));
+  (void)mallory.ask("DELETE", torn);
+  const std::string listener = path_in(kAlley, "listeners", "demo-tcp-33000");
+  ASSERT_TRUE(mallory.patch_meta(listener,
+                                 {{"annotations", Object{{claims::kSealAnnotation, "garbage"}}}}));
+  ASSERT_TRUE(house_.house().run_until([&] { return get(listener).is_null(); }));
+  expect_order();
+}
+
+// Nobody asked us when it was created: it has no port, whatever somebody writes on it.
+TEST_F(AdministratorTest, APodThatMissedOurWebhooksAndIsCalledReadyHasNothing) {
+  Hand alice = other();
+  ASSERT_TRUE(alice.ask(
+      "DELETE", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/berth"));
+  ASSERT_TRUE(world().cluster().ask("POST", path_in(kGames, "pods"),
+                                    asking(kGames, "room-9", "rooms TCP 8000")));
+  const std::string room = path_in(kGames, "pods", "room-9");
+  ASSERT_TRUE(RoomBook::read(get(room)).bindings.empty());
+  ASSERT_TRUE(
+      alice.patch_meta(room, {{"annotations", Object{{api::kBindStatusAnnotation, "Ready"}}}}));
+  run_for(minutes{3});
+  EXPECT_TRUE(RoomBook::read(get(room)).bindings.empty());
   expect_order();
 }
 
