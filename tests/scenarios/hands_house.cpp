@@ -130,6 +130,13 @@ std::vector<Value> all_in(World& world, std::string_view ns, std::string_view pl
 
 bool is_ready(const Value& pod) { return RoomBook::read(pod).ready; }
 
+// Its port was lost by somebody's edit; or it never had one, because our webhooks were deleted when
+// it was created, whatever somebody calls it.
+bool has_no_port(const Value& pod) {
+  const Room room = RoomBook::read(pod);
+  return !room.ready || (room.asks && room.bindings.empty());
+}
+
 // It would never go by itself.
 bool is_tied(const Value& pod) { return wire::array_at(pod, "/metadata/finalizers") != nullptr; }
 
@@ -366,10 +373,10 @@ Result<> HandsHouse::tidy_up() {
   const Result<> swept =
       house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
   if (!swept || role_ == world::Role::tenant) return swept;
-  // Whoever lost his port by somebody's edit is started anew.
+  // Whoever has no port because of somebody's edit is started anew.
   if (Result<> quiet = house_.rest(); !quiet) return quiet;
   const auto restarted = play_out("restarts", [this](User&, std::string& complaint) {
-    remove_pods(world(), kGames, complaint, [](const Value& pod) { return !is_ready(pod); });
+    remove_pods(world(), kGames, complaint, has_no_port);
   });
   if (!restarted) return restarted;
   return {};

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "api/listener.h"
+#include "claims/seal.h"
 
 namespace berth::scenario {
 namespace {
@@ -39,6 +40,16 @@ std::vector<Place> places_told(const std::vector<api::PortBindingItem>& told) {
   for (const api::PortBindingItem& binding : told)
     for (const Place& place : places_of(binding)) out.push_back(place);
   return out;
+}
+
+// Without its finalizer a Listener may go before its listener at the load balancer does, which an
+// audit finds. So may one without its seal, and one that is changed on its way out: what is not
+// ours is not acted on.
+bool may_leave_its_listener(const net::Request& request, const Value& object) {
+  if (request.method == "DELETE") return wire::string_at(object, "/kind") == "Status";
+  return request.body.contains(R"("finalizers":null)") ||
+         request.body.contains(claims::kSealAnnotation) ||
+         !wire::string_at(object, "/metadata/deletionTimestamp").empty();
 }
 
 // Every write to the API server and to the load balancers is shown, for who reads one seed.
@@ -141,10 +152,7 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   const bool ours = kind == "Listener" || kind == "PortBinding";
   if (ours && request.method == "POST") forged_.insert(path);
   if (kind == "Listener" && request.method != "POST") edited_.insert(path);
-  // Without its finalizer it may go before its listener does, which an audit finds.
-  const bool gone = request.method == "DELETE" && wire::string_at(object, "/kind") == "Status";
-  if (kind == "Listener" &&
-      (gone || request.body.find(R"("finalizers":null)") != std::string::npos))
+  if (kind == "Listener" && may_leave_its_listener(request, object))
     places_over_ = std::max(places_over_, world_.kernel().now() + kAudited);
   // What a Pod was told before its ports were bound is nowhere else: it lives with what somebody
   // wrote there.

@@ -57,14 +57,9 @@ void ListenerController::watch() {
   wishes_.watch(listeners_, [this](const auto& change, const auto& emit) {
     // Another controller looks after it, and its status and finalizer are for that one to write.
     if (claims::is_foreign(change.object())) return;
-    const bool again = is_trusted_again(change);
-    if (again) {
-      const MutexLock lock(mu_);
-      doubtful_.insert(ListenerKey::of(change.object()));
-    }
+    if (is_trusted_again(change)) note_doubtful(ListenerKey::of(change.object()));
     // Nothing to wish for one that is as it should be: most of them, after a restart.
-    if (!change.after || again || !is_in_place(*change.after))
-      emit(ListenerKey::of(change.object()));
+    if (!change.after || !is_at_rest(*change.after)) emit(ListenerKey::of(change.object()));
   });
   notes_.at_start([this] { queue_outcomes(); });
   // Also while nobody works on keys: a wish of one that is gone must not be acted on when the lead
@@ -99,7 +94,7 @@ void ListenerController::emit_about(const std::vector<api::Grant>& grants,
                                     const std::string& balancer, const Emit& emit) const {
   if (grants.empty()) return;
   for (const auto& one : listeners_.by_index(claims::kBalancerIndex, balancer))
-    if (is_about(grants, *one) && !is_in_place(*one)) emit(ListenerKey::of(*one));
+    if (is_about(grants, *one) && !is_at_rest(*one)) emit(ListenerKey::of(*one));
 }
 
 // The audit leaves out what is not trusted, also after a restart of the load balancer, when nothing
@@ -114,17 +109,35 @@ bool ListenerController::is_trusted_again(const kube::Change<api::Listener>& cha
          sealer_.judge(*change.after) != claims::Trust::forged;
 }
 
+void ListenerController::note_doubtful(const ListenerKey& key) {
+  const MutexLock lock(mu_);
+  doubtful_.insert(key);
+}
+
 bool ListenerController::take_doubtful(const ListenerKey& key) {
   const MutexLock lock(mu_);
   return doubtful_.erase(key) > 0;
 }
 
+bool ListenerController::is_at_rest(const api::Listener& listener) const {
+  if (!is_in_place(listener)) return false;
+  const MutexLock lock(mu_);
+  return !doubtful_.contains(ListenerKey::of(listener));
+}
+
 // Of a new one nobody but us can know that it is in place, and we do not: somebody put it back as
-// it was, with what we wrote on the former one.
+// it was, with what we wrote on the former one. An audit leaves out what has no grant: then its
+// grant brings it back, which may come while we look.
 void ListenerController::audit_newcomer(const kube::Change<api::Listener>& change) {
   const bool is_new = !change.before || change.before->meta.uid != change.after->meta.uid;
   if (change.initial || !is_new || !is_in_place(*change.after)) return;
-  if (const auto wish = granted_wish(*change.after)) engine_->audit(wish->lb);
+  if (claims::is_foreign(*change.after)) return;
+  const ListenerKey key = ListenerKey::of(*change.after);
+  note_doubtful(key);
+  const auto wish = granted_wish(*change.after);
+  if (!wish) return;
+  (void)take_doubtful(key);
+  engine_->audit(wish->lb);
 }
 
 // Outcomes that came while nobody wrote them down.
@@ -158,12 +171,9 @@ Result<Requeue> ListenerController::reconcile_wish(const Context& /*context*/,
     engine_->want(wish_key(key), std::move(*wish));
     return Requeue{};
   }
+  if (doubtful) note_doubtful(key);
   // Whose its ports are is not known for a moment, and they may lead somewhere.
-  if (wish.error().code == Code::unavailable) {
-    const MutexLock lock(mu_);
-    if (doubtful) doubtful_.insert(key);
-    return Requeue{.after = kCatchUp};
-  }
+  if (wish.error().code == Code::unavailable) return Requeue{.after = kCatchUp};
   // What cannot be read, or is nobody's to give, has nothing at the load balancer that is its own:
   // it may go, and it is shown why it does nothing.
   engine_->forget(wish_key(key));

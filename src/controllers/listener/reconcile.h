@@ -71,7 +71,10 @@ class ListenerController final : public engine::Sink {
   void queue_outcomes();
   // Its seal is back: what is done for it was done for nobody, or not at all.
   bool is_trusted_again(const kube::Change<api::Listener>& change) const;
+  void note_doubtful(const ListenerKey& key);
   bool take_doubtful(const ListenerKey& key);
+  // In place, as far as we know ourselves.
+  bool is_at_rest(const api::Listener& listener) const;
   void audit_newcomer(const kube::Change<api::Listener>& change);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;
@@ -94,7 +97,7 @@ class ListenerController final : public engine::Sink {
   engine::Engine* engine_ = nullptr;
   mutable Mutex mu_;
   std::map<ListenerKey, Noted> outcomes_ GUARDED_BY(mu_);
-  // Trusted again, and not looked at since.
+  // Trusted again, or put back by somebody, and not looked at since with a grant.
   std::set<ListenerKey> doubtful_ GUARDED_BY(mu_);
   std::uint64_t reports_ GUARDED_BY(mu_) = 0;
   kube::ControllerOf<ListenerKey> wishes_;
