@@ -45,6 +45,12 @@ Result<AdmissionAnswer> IngressGate::admit(const AdmissionRequest& request) cons
       written->texts);
   // What a name means may not be known yet: who has the ports is said by the status then.
   if (!lbs) return AdmissionAnswer{.warnings = api::warnings_about(*ingress)};
+  for (const model::LoadBalancerRef& lb : *lbs) {
+    const auto object = book_.balancers().get({"", model::object_name(lb)});
+    if (Result<> fits = api::validate_segments(*ingress, lb, object ? object->status.type : "");
+        !fits)
+      return pass(fits);
+  }
   if (Result<> free = check_ports(*ingress, *lbs); !free) return pass(free);
   return AdmissionAnswer{.warnings = warnings_about(*ingress, *lbs)};
 }

@@ -24,6 +24,9 @@ struct AttributeLimits {
   std::int64_t default_timeout = 2;
   std::int64_t default_interval = 5;
   bool timeout_may_be_interval = true;
+  // Sessions are kept with weighted round robin alone: a session time beside another policy does
+  // nothing.
+  bool sessions_need_round_robin = false;
   bool has_source_ip = true;   // the policy IP_HASH
   bool has_code_texts = true;  // codes of a probe as "200-299", beside sums of their kinds
   std::size_t max_domain = 253;

@@ -74,7 +74,7 @@ const std::vector<Row> kRows{
     {42, Use::compared, "what becomes of a Pod with block 41"},
     {43, Use::applied, ""},
     {44, Use::compared, "what becomes of a Pod with block 43"},
-    {45, Use::completed, kIngress},
+    {45, Use::applied, kIngress},
     {46, Use::completed, "placeholders of two regions become distinct ids"},
     {47, Use::completed, kIngress},
     {48, Use::left, kCommand},

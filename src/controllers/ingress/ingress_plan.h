@@ -44,6 +44,7 @@ std::optional<api::ListenerSpec> wanted_spec(const api::Ingress& ingress, std::s
                                              const model::PortRange& ports, const Sight& sight);
 
 // Whether each address that the Listener leads to is one that its Ingress leads to.
+// Precondition: the Ingress, which may be null, is valid.
 Result<> check_targets(const api::Listener& listener, const api::Ingress* ingress,
                        const Sight& sight);
 

@@ -126,7 +126,8 @@ void IngressController::look_at_those_with(const model::LoadBalancerRef& named) 
 
 Result<> IngressController::vouch(const api::Listener& listener) const {
   const auto ingress = caches_.ingresses.get(claims::owner_of(listener).key);
-  return check_targets(listener, ingress.get(), sight_);
+  const bool is_valid = ingress && api::validate(*ingress, options_.defaults);
+  return check_targets(listener, is_valid ? ingress.get() : nullptr, sight_);
 }
 
 Result<std::vector<Balancer>> IngressController::balancers_of(const api::Ingress& ingress) const {

@@ -21,6 +21,9 @@ constexpr std::size_t kMaxClusterId = 32;
 // Of a digest: no two objects of a cluster meet in 64 bits.
 constexpr std::size_t kDigestLength = 16;
 
+// Nobody asks the client who it is.
+constexpr std::string_view kOneWay = "UNIDIRECTIONAL";
+
 std::uint32_t bounded(std::int64_t value) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(value, 0, 1'000'000));
 }
@@ -63,7 +66,8 @@ model::Certificate certificate_of(const std::string& text, const Home& home) {
 Boxed<model::Tls> tls_of(const Boxed<api::ListenerCertificate>& certificate, const Home& home) {
   if (!certificate || certificate->cert_id.empty()) return {};
   model::Tls out{.certificates = {certificate_of(certificate->cert_id, home)}};
-  if (!certificate->cert_ca_id.empty())
+  // Who changes the mode back may leave the authority where it is.
+  if (!certificate->cert_ca_id.empty() && certificate->mode != kOneWay)
     out.client_ca = certificate_of(certificate->cert_ca_id, home);
   return out;
 }
@@ -78,11 +82,14 @@ model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec, 
   return out;
 }
 
-model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& written) {
+model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& written,
+                                         const model::AttributeLimits& limits) {
   model::RuleAttributes out;
   if (!written) return out;
   out.scheduler = scheduler_of(written->lb_policy);
-  out.session_seconds = bounded(written->session_time);
+  const bool keeps_sessions =
+      !limits.sessions_need_round_robin || out.scheduler == model::Scheduler::weighted_round_robin;
+  if (keeps_sessions) out.session_seconds = bounded(written->session_time);
   if (written->health_check) out.health_check = health_check_of(*written->health_check);
   return out;
 }
@@ -104,14 +111,15 @@ std::vector<model::WeightedTarget> targets_of(const Boxed<api::ListenerTargetGro
 Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::Protocol protocol,
                                           const Home& home) {
   std::vector<model::Rule> out;
+  const model::ProviderTraits& traits = model::traits_of(home.provider);
   if (!model::is_layer7(protocol)) {
-    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute),
+    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4),
                    .targets = targets_of(spec.target_group)});
     return out;
   }
   for (const api::ListenerRule& rule : spec.rules) {
     out.push_back({.key = {rule.domain, first_of(rule.path, "/")},
-                   .attributes = rule_attributes_of(rule.listener_attribute),
+                   .attributes = rule_attributes_of(rule.listener_attribute, traits.layer7),
                    .targets = targets_of(rule.target_group)});
     out.back().attributes.tls = tls_of(rule.certificate, home);
   }

@@ -203,6 +203,36 @@ TEST(ListenerWish, OfLayer7HasItsRules) {
   EXPECT_EQ(spec.rules[1].targets[0].target.ip, "10.0.0.1") << "in the order of the model";
 }
 
+// The cloud refuses a session time beside another policy, and users' YAML has both.
+TEST(ListenerWish, ASessionTimeWhereNoneIsKeptIsLeftOut) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.listener_attribute =
+      api::ListenerAttribute{.session_time = 100, .lb_policy = "LEAST_CONN"};
+  const auto seconds = [&] {
+    const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
+    return wish.spec->rules.front().attributes.session_seconds;
+  };
+  EXPECT_EQ(seconds(), 100u) << "the edge keeps them";
+  listener.spec.load_balancer_id = "ap-x:lb-1";
+  EXPECT_EQ(seconds(), 0u);
+  listener.spec.listener_attribute->lb_policy = "WRR";
+  EXPECT_EQ(seconds(), 100u);
+}
+
+TEST(ListenerWish, WithOneWayCertificatesNobodyAsksWhoTheClientIs) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.protocol = "TCP_SSL";
+  listener.spec.certificate =
+      api::ListenerCertificate{.mode = "MUTUAL", .cert_id = "front", .cert_ca_id = "players"};
+  const auto asks = [&] {
+    const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
+    return wish.spec->attributes.tls->client_ca.has_value();
+  };
+  EXPECT_TRUE(asks());
+  listener.spec.certificate->mode = "UNIDIRECTIONAL";
+  EXPECT_FALSE(asks());
+}
+
 TEST(ListenerWish, ARuleThatIsThereTwiceIsNamed) {
   api::Listener listener = listener_of_pool();
   listener.spec.protocol = "HTTP";
