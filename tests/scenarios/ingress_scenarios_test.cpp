@@ -31,6 +31,9 @@ const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
 const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 const model::LoadBalancerRef kDemo{model::Provider::edge, "", "demo"};
 
+// Longer than a call of a dead leader may take to land.
+constexpr Duration kQuiet = seconds{100};
+
 WorldOptions with_ingresses(int replicas = 1) {
   WorldOptions options;
   options.replicas = replicas;
@@ -47,8 +50,10 @@ class IngressHouse {
   world::Cluster& cluster() { return world_.cluster(); }
 
   Result<> open() {
-    if (Result<> up = cluster().run_until(
-            [this] { return world_.leaders() == 1 && cluster().list(kIngresses).has_value(); });
+    if (Result<> up = cluster().run_until([this] {
+          const auto hooks = cluster().list(kHooks);
+          return world_.leaders() == 1 && cluster().list(kIngresses) && hooks && !hooks->empty();
+        });
         !up)
       return up;
     return cluster().create_missing(R"(
@@ -134,6 +139,13 @@ spec: {}
     std::vector<std::string> out;
     for (const model::WeightedTarget& one : model::targets_of(there->spec))
       out.push_back(fmt::format("{} {}", model::to_string(one.target), one.weight));
+    return out;
+  }
+  // With all that they are, for a failure.
+  std::string listeners_text() {
+    std::string out;
+    const auto found = cluster().list(kListeners);
+    for (const Value& one : found ? *found : std::vector<Value>{}) out += wire::to_json(one) + "\n";
     return out;
   }
   std::vector<std::string> listeners() {
@@ -356,11 +368,11 @@ Result<sim::RunReport> run_crashed(std::uint64_t& before, const sim::CrashPlan& 
     (void)house.cluster().ask("DELETE", kPods + "/a");
   });
   if (Result<> ran = house.cluster().run_until([&] { return *done; }); !ran) return pass(ran);
-  if (Result<> settled = house.cluster().settle(seconds{45}); !settled) return pass(settled);
+  if (Result<> settled = house.cluster().settle(kQuiet); !settled) return pass(settled);
   if (house.leads(443) != std::vector{house.ip_of("b") + ":80 10"})
     return fail(Code::internal, "443 leads to {}", fmt::join(house.leads(443), ", "));
   if (house.listeners() != std::vector<std::string>{"demo-443"})
-    return fail(Code::internal, "left: {}", fmt::join(house.listeners(), ", "));
+    return fail(Code::internal, "left: {}", house.listeners_text());
   if (!house.is_ready("front"))
     return fail(Code::internal, "not ready: {}", house.text("front", "/status/message"));
   if (house.world().view().listeners(kDemo).size() != 1)

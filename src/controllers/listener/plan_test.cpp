@@ -209,11 +209,11 @@ TEST(ListenerWish, ASessionTimeWhereNoneIsKeptIsLeftOut) {
   listener.spec.listener_attribute =
       api::ListenerAttribute{.session_time = 100, .lb_policy = "LEAST_CONN"};
   const auto seconds = [&] {
-    const engine::Wish wish = wish_of(listener, {.cluster_id = "berth"}).value();
-    return wish.spec->rules.front().attributes.session_seconds;
+    const Naming naming{.defaults = {model::Provider::tencent, "ap-x"}, .cluster_id = "berth"};
+    return wish_of(listener, naming)->spec->rules.front().attributes.session_seconds;
   };
   EXPECT_EQ(seconds(), 100u) << "the edge keeps them";
-  listener.spec.load_balancer_id = "ap-x:lb-1";
+  listener.spec.load_balancer_id = "lb-1";
   EXPECT_EQ(seconds(), 0u);
   listener.spec.listener_attribute->lb_policy = "WRR";
   EXPECT_EQ(seconds(), 100u);
