@@ -135,15 +135,17 @@ void add_times(CLI::App& command, Flags& flags) {
   add_seconds(command, "--claim-lifetime-seconds", config.claim_lifetime, "For tests.")->group("");
 }
 
-Result<std::vector<app::DriverPart>> start_drivers(Tasks& tasks, net::Transport& to_clouds,
-                                                   Flags& flags) {
+Result<std::vector<app::DriverPart>> start_drivers(
+    Tasks& tasks, net::Transport& to_clouds, std::shared_ptr<lb::CertificateSource> certificates,
+    Flags& flags) {
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
   Result<app::DriverPart> edge =
       providers::start_edge({.addresses = std::move(*addresses),
                              .connections_per_listener = flags.edge_per_listener,
                              .connections_per_client = flags.edge_per_client,
-                             .loopback_targets = flags.edge_on_loopback});
+                             .loopback_targets = flags.edge_on_loopback,
+                             .certificates = std::move(certificates)});
   if (!edge) return pass(edge);
   std::vector<app::DriverPart> out{std::move(*edge)};
   Result<cloud::tencent::Settings> tencent = tencent_settings(flags);
@@ -181,11 +183,12 @@ Result<> run_controller(Flags flags) {
   if (!cluster) return pass(cluster);
   // Calls to clouds and to the API server do not wait for each other.
   net::CurlTransport to_clouds;
-  Result<std::vector<app::DriverPart>> parts = start_drivers(context.tasks, to_clouds, flags);
+  net::CurlTransport transport;
+  Result<std::vector<app::DriverPart>> parts = start_drivers(
+      context.tasks, to_clouds, providers::secret_certificates(transport, *cluster), flags);
   if (!parts) return pass(parts);
   app::DriverSet drivers(std::move(*parts));
 
-  net::CurlTransport transport;
   flags.config.identity = process_identity();
   flags.config.version = BERTH_VERSION;
   app::App app(context.tasks, transport, *cluster, flags.config, drivers.seams(),

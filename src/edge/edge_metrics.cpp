@@ -5,6 +5,10 @@
 namespace berth::edge {
 namespace {
 
+constexpr const char* kActiveHelp = "TCP connections and UDP sessions that go on.";
+constexpr const char* kConnectionsHelp = "TCP connections and UDP sessions that began.";
+constexpr const char* kBytesHelp = "Bytes that were carried: in from clients, out to them.";
+
 metrics::Labels with(metrics::Labels labels, const std::string& name, const std::string& value) {
   labels[name] = value;
   return labels;
@@ -52,6 +56,35 @@ void EdgeMetrics::before_scrape() {
   const Tallies sums = driver_.totals();
   const MutexLock lock(mu_);
   for (const auto& [key, now] : sums) show(key, now);
+  for (const auto& [key, now] : driver_.site_totals()) show(key, now);
+  if (const std::optional<haproxy::Counts> counts = driver_.haproxy()) show(*counts);
+}
+
+void EdgeMetrics::show(const SiteKey& key, const SiteTally& now) {
+  const metrics::Labels labels{{"lb", to_string(key.lb)},
+                               {"protocol", std::string(model::to_string(key.protocol))}};
+  SiteTally& before = told_sites_[key];
+  registry_.gauge("berth_edge_connections_active", kActiveHelp, labels)
+      .set(static_cast<double>(now.active));
+  count("berth_edge_connections_total", kConnectionsHelp, labels, before.connections,
+        now.connections);
+  count("berth_edge_requests_total", "Requests of HTTP and HTTPS.", labels, before.requests,
+        now.requests);
+  count("berth_edge_bytes_total", kBytesHelp, with(labels, "direction", "in"), before.bytes_in,
+        now.bytes_in);
+  count("berth_edge_bytes_total", kBytesHelp, with(labels, "direction", "out"), before.bytes_out,
+        now.bytes_out);
+  before = now;
+}
+
+void EdgeMetrics::show(const haproxy::Counts& now) {
+  registry_.gauge("berth_edge_haproxy_up", "1 while HAProxy runs.").set(now.worker != 0 ? 1 : 0);
+  count("berth_edge_haproxy_starts_total",
+        "Starts of HAProxy: more than one are ends that nobody asked for, or pauses without sites.",
+        {}, told_haproxy_.starts, now.starts);
+  count("berth_edge_haproxy_reloads_total", "Changes that needed a new worker.", {},
+        told_haproxy_.reloads, now.reloads);
+  told_haproxy_ = now;
 }
 
 void EdgeMetrics::count(const std::string& name, const std::string& help,
@@ -71,19 +104,16 @@ void EdgeMetrics::show(const TallyKey& key, const Tally& now) {
   const metrics::Labels labels{{"lb", to_string(key.lb)},
                                {"protocol", std::string(model::to_string(key.protocol))}};
   Tally& before = told_[key];
-  registry_
-      .gauge("berth_edge_connections_active", "TCP connections and UDP sessions that go on.",
-             labels)
+  registry_.gauge("berth_edge_connections_active", kActiveHelp, labels)
       .set(static_cast<double>(now.active));
-  count("berth_edge_connections_total", "TCP connections and UDP sessions that began.", labels,
-        before.connections, now.connections);
+  count("berth_edge_connections_total", kConnectionsHelp, labels, before.connections,
+        now.connections);
   for (const Reason reason : kReasons)
     count_reason("berth_edge_refused_total", "Clients that were turned away, and why.", labels,
                  reason, before.refused_by, now.refused_by);
-  const std::string bytes = "Bytes that were carried: in from clients, out to them.";
-  count("berth_edge_bytes_total", bytes, with(labels, "direction", "in"), before.bytes_in,
+  count("berth_edge_bytes_total", kBytesHelp, with(labels, "direction", "in"), before.bytes_in,
         now.bytes_in);
-  count("berth_edge_bytes_total", bytes, with(labels, "direction", "out"), before.bytes_out,
+  count("berth_edge_bytes_total", kBytesHelp, with(labels, "direction", "out"), before.bytes_out,
         now.bytes_out);
   if (key.protocol == model::Transport::udp) {
     show_datagrams(labels, before, now);

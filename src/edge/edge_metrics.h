@@ -17,6 +17,8 @@ class EdgeMetrics {
  private:
   void before_scrape();
   void show(const TallyKey& key, const Tally& now) REQUIRES(mu_);
+  void show(const SiteKey& key, const SiteTally& now) REQUIRES(mu_);
+  void show(const haproxy::Counts& now) REQUIRES(mu_);
   void show_datagrams(const metrics::Labels& labels, const Tally& before, const Tally& now);
   void count(const std::string& name, const std::string& help, const metrics::Labels& labels,
              std::uint64_t before, std::uint64_t now);
@@ -28,7 +30,9 @@ class EdgeMetrics {
   const EdgeDriver& driver_;
   Mutex mu_;
   Tallies told_ GUARDED_BY(mu_);  // the most that was ever seen of each
-  metrics::ScrapeHook hook_;      // last: it uses the others
+  SiteTallies told_sites_ GUARDED_BY(mu_);
+  haproxy::Counts told_haproxy_ GUARDED_BY(mu_);
+  metrics::ScrapeHook hook_;  // last: it uses the others
 };
 
 }  // namespace berth::edge

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include "edge/edge_metrics.h"
 #include "edge/test_sites.h"
 
 namespace berth::edge {
@@ -212,6 +213,72 @@ TEST_F(SiteTest, APortThatWasASiteIsFreeForOthers) {
     EXPECT_TRUE(edge_.driver->remove(edge_.context, edge_.lb, {&door.id, 1}).front());
     EXPECT_TRUE(listen_tcp(door.at)) << "somebody still has the port";
   }
+}
+
+TEST(Sites, HealthIsAskedByHttpAndFollowed) {
+  BERTH_NEEDS_HAPROXY();
+  SiteEdge edge({.second = std::chrono::milliseconds{50}});
+  const Edge::Door door = edge.open_site(model::Protocol::http);
+  const lb::RuleRef rule{door.id, {"a.example.com", "/"}};
+  std::atomic<lb::Health> heard = lb::Health::unknown;
+  const auto following = edge.driver->follow(
+      edge.lb, rule, [&](const lb::TargetHealth& told) { heard = told.health; });
+  const model::Target one = edge.room("one");
+  edge.put(door.id, "a.example.com", "/", {{one}},
+           {.health_check = model::HealthCheck{.http_path = "/health"}})
+      .value();
+  EXPECT_TRUE(eventually([&] { return heard == lb::Health::healthy; }));
+  edge.rooms[0]->set_status(500);
+  EXPECT_TRUE(eventually([&] { return heard == lb::Health::unhealthy; }));
+  EXPECT_EQ(get(door.at, "a.example.com", "/").status, 503);
+  edge.rooms[0]->set_status(200);
+  EXPECT_TRUE(eventually([&] { return heard == lb::Health::healthy; }));
+  EXPECT_EQ(get(door.at, "a.example.com", "/").first_line(), "one");
+  const std::vector<lb::TargetHealth> last = edge.driver->last(edge.lb);
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].target, one);
+}
+
+TEST(Sites, WhatWasCarriedIsShownAlsoAfterAReload) {
+  BERTH_NEEDS_HAPROXY();
+  SiteEdge edge({.second = std::chrono::milliseconds{20}});
+  metrics::Registry registry;
+  const EdgeMetrics metrics(registry, *edge.driver);
+  const Edge::Door door = edge.open_site(model::Protocol::http);
+  edge.put(door.id, "a.example.com", "/", {{edge.room("one")}}).value();
+  const auto requests = [&] {
+    const SiteTallies all = edge.driver->site_totals();
+    const auto it = all.find({edge.lb, model::Protocol::http});
+    return it == all.end() ? 0 : it->second.requests;
+  };
+  for (int i = 0; i < 3; ++i) (void)get(door.at, "a.example.com", "/");
+  EXPECT_TRUE(eventually([&] { return requests() == 3; }));
+  edge.put(door.id, "b.example.com", "/", {}).value();
+  for (int i = 0; i < 2; ++i) (void)get(door.at, "a.example.com", "/");
+  EXPECT_TRUE(eventually([&] { return requests() == 5; }));
+  const std::string text = registry.text();
+  EXPECT_THAT(text,
+              HasSubstr(fmt::format("berth_edge_requests_total{{lb=\"{}\",protocol=\"HTTP\"}} 5",
+                                    model::to_string(edge.lb))));
+  EXPECT_THAT(text, HasSubstr("berth_edge_haproxy_reloads_total 1"));
+}
+
+TEST(Sites, DrainLetsRequestsFinishAndTakesNoMore) {
+  BERTH_NEEDS_HAPROXY();
+  SiteEdge edge;
+  const Edge::Door door = edge.open_site(model::Protocol::http);
+  edge.put(door.id, "a.example.com", "/", {{edge.room("one")}}).value();
+  Client slow = Client::tcp(door.at);
+  ASSERT_TRUE(slow.send(request("a.example.com", "/slow")));
+  ASSERT_TRUE(eventually([&] { return edge.rooms[0]->asked() == 1; }));
+  std::atomic<std::size_t> left = 99;
+  std::jthread draining([&] { left = edge.driver->drain(edge.context); });
+  EXPECT_TRUE(eventually([&] { return get(door.at, "a.example.com", "/").status == 0; }));
+  EXPECT_EQ(left, 99u) << "somebody is still there";
+  edge.rooms[0]->let_go();
+  EXPECT_EQ(read_answer(slow).first_line(), "one");
+  slow.reset();  // it might ask for more
+  EXPECT_TRUE(eventually([&] { return left == 0u; }));
 }
 
 TEST(Sites, SayWhatToInstallWhereThereIsNoHAProxy) {

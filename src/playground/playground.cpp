@@ -173,7 +173,10 @@ class Playground::Impl {
   Result<> start_drivers() {
     // Whatever a load balancer is called, it is one of ours, unless a cloud has it.
     Result<app::DriverPart> edge = providers::start_edge(
-        {.addresses = own_addresses(), .low_ports = options_.low_ports, .loopback_targets = true},
+        {.addresses = own_addresses(),
+         .low_ports = options_.low_ports,
+         .loopback_targets = true,
+         .certificates = providers::secret_certificates(transport_, cluster_)},
         {});
     if (!edge) return pass(edge);
     std::vector<app::DriverPart> parts{std::move(*edge)};

@@ -1,8 +1,21 @@
 #include "providers/edge.h"
 
+#include "controllers/listener/secret_certificates.h"
 #include "edge/edge_metrics.h"
 
 namespace berth::providers {
+
+std::shared_ptr<lb::CertificateSource> secret_certificates(
+    net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster) {
+  struct Parts {
+    Parts(net::Transport& over, std::shared_ptr<const kube::ClusterConfig> to)
+        : client(over, std::move(to)), certificates(client) {}
+    kube::Client client;
+    controllers::listener::SecretCertificates certificates;
+  };
+  const auto parts = std::make_shared<Parts>(transport, std::move(cluster));
+  return {parts, &parts->certificates};
+}
 
 Result<app::DriverPart> start_edge(edge::EdgeOptions options, std::vector<model::Provider> serves) {
   Result<std::unique_ptr<edge::EdgeDriver>> started = edge::EdgeDriver::start(std::move(options));

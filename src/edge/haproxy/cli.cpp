@@ -14,7 +14,8 @@
 namespace berth::edge::haproxy {
 namespace {
 
-// Of HAProxy's buffer of 16 KiB, with room for what it adds.
+// Of HAProxy's buffer of 16 KiB, with room for what it adds; and what it says to its output of so
+// many commands fits a pipe of 64 KiB.
 constexpr std::size_t kMaxLine = 8u << 10;
 // More than the statistics of all ports that there can be.
 constexpr std::size_t kMaxAnswer = 256u << 20;
@@ -71,11 +72,12 @@ Result<std::string> ask(const std::string& socket, std::string_view command, Dur
 }
 
 Result<std::string> ask_all(const std::string& socket, const std::vector<std::string>& commands,
-                            Duration within) {
+                            Duration within, const std::function<void()>& between) {
   std::string answers;
   std::string line;
   const auto flush = [&]() -> Result<> {
     if (line.empty()) return {};
+    between();
     Result<std::string> answer = ask(socket, line, within);
     if (!answer) return pass(answer);
     answers += *answer;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
+#include <ranges>
+#include <tuple>
 
 #include "edge/haproxy/words.h"
 
@@ -252,6 +253,12 @@ Section backend_of(const Site& site, const Route& route, const State& state) {
           .servers = servers_of(route, options)};
 }
 
+bool is_code(std::string_view text) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return text.size() == 3 && text[0] >= '1' && text[0] <= '5' && is_digit(text[1]) &&
+         is_digit(text[2]);
+}
+
 }  // namespace
 
 std::string address_text(const model::Target& at) {
@@ -314,10 +321,12 @@ Result<std::string> check_codes(std::string_view codes) {
         out += fmt::format("{}{}00-{}99", out.empty() ? "" : ",", i + 1, i + 1);
     return out;
   }
-  const bool good = codes.size() <= 100 && std::ranges::all_of(codes, [](char c) {
-                      return (c >= '0' && c <= '9') || c == ',' || c == '-';
-                    });
-  if (good && codes.front() >= '1' && codes.front() <= '5') return std::string(codes);
+  const bool good = std::ranges::all_of(std::views::split(codes, ','), [](const auto part) {
+    const std::string_view text(part.begin(), part.end());
+    return is_code(text) || (text.size() == 7 && text[3] == '-' && is_code(text.substr(0, 3)) &&
+                             is_code(text.substr(4)));
+  });
+  if (good) return std::string(codes);
   return fail(Code::invalid, "'{}' are no codes of a health check", codes);
 }
 

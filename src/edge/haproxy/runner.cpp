@@ -66,7 +66,7 @@ Result<> Runner::carry(const Config& wanted, const PemFiles& files) {
   if (changes.empty()) return {};
   if (Result<> written = write_files(wanted, files); !written) return written;
   if (runs() && !changes.reload) {
-    const Result<std::string> answers = ask_all(file(kStatsSocket), changes.commands, kPatience);
+    const Result<std::string> answers = tell(changes.commands);
     // Whatever it is that it did not understand, the file has it.
     if (!answers || !is_fine(*answers)) changes.reload = true;
   }
@@ -151,6 +151,10 @@ Result<Processes> Runner::processes() const {
   return parse_processes(*answer);
 }
 
+Result<std::string> Runner::tell(const std::vector<std::string>& commands) {
+  return ask_all(file(kStatsSocket), commands, kPatience, [this] { read_output(); });
+}
+
 // In this worker and in those that finish what they have. Servers that still have something to end
 // stay, and serve nobody; the next reload is without them.
 void Runner::end_sessions(const std::vector<std::string>& gone) {
@@ -161,10 +165,10 @@ void Runner::end_sessions(const std::vector<std::string>& gone) {
     ends.push_back("shutdown sessions server " + path);
     removals.push_back("del server " + path);
   }
-  (void)ask_all(file(kStatsSocket), ends, kPatience);
+  (void)tell(ends);
   if (const Result<Processes> all = processes())
     for (const int pid : all->old_workers) end_sessions(pid, gone);
-  (void)ask_all(file(kStatsSocket), removals, kPatience);
+  (void)tell(removals);
 }
 
 // One that finishes has no servers any more that could be named, but sessions.

@@ -74,6 +74,7 @@ class Runner {
   // Waits until the worker of another configuration serves.
   Result<> wait_for_worker(int before, std::uint64_t reloads_before);
   Result<Processes> processes() const;
+  Result<std::string> tell(const std::vector<std::string>& commands);
   void end_sessions(const std::vector<std::string>& gone);
   void end_sessions(int old_worker, const std::vector<std::string>& gone);
   void read_output();
