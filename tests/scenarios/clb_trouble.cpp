@@ -147,6 +147,8 @@ Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant)
   if (Result<> empty = check_emptied(cloud); !empty) return pass(empty);
   if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
   Result<sim::RunReport> report = house.report();
+  if (report && std::holds_alternative<sim::CrashAt>(plan) && report->crashes == 0)
+    return fail(Code::internal, "nobody died");
   if (report) report->writes = cloud.calls_counted();
   return report;
 }
