@@ -16,7 +16,6 @@ using model::Transport;
 using sim::lb::Call;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::SizeIs;
 
 // Counts what it is asked.
 struct Asked {
