@@ -30,6 +30,8 @@ Settings otherwise() {
   out.unsure.lock_outlives_task = 300ms;
   out.unsure.busy_names_the_task = true;
   out.unsure.inapplicable_is_refused = true;
+  out.unsure.describing_missing_is_refused = true;
+  out.unsure.default_domain_needs_another = true;
   return out;
 }
 

@@ -28,6 +28,9 @@ HealthCheck default_check() {
           .http_codes = "31"};
 }
 constexpr int kTargetsOwnPort = -1;
+// The Host of a check by HTTP where no rule has a domain. The API wants one, and nobody's YAML has
+// a place for it.
+constexpr std::string_view kCheckDomain = "health.invalid";
 
 std::string_view protocol_text(Protocol protocol) {
   return protocol == Protocol::tls ? "TCP_SSL" : model::to_string(protocol);
@@ -59,6 +62,7 @@ void add_http_check(Object& out, const HealthCheck& check, bool layer7) {
   if (!layer7) {
     out.emplace("CheckType", "HTTP");
     out.emplace("HttpVersion", "HTTP/1.1");
+    out.emplace("HttpCheckDomain", kCheckDomain);
   }
   if (!check.http_path.empty()) out.emplace("HttpCheckPath", check.http_path);
   if (!check.http_method.empty()) out.emplace("HttpCheckMethod", check.http_method);

@@ -158,8 +158,9 @@ TEST(ModifyListener, SwitchesHealthChecksOffAndTheirKindBack) {
   const auto plain = text(modify_plain_rule_body("lb-1", kId, Protocol::tcp, http, {}));
   EXPECT_NE(plain.find(R"("CheckType":"TCP")"), std::string::npos) << plain;
   const auto asking = text(modify_plain_rule_body("lb-1", kId, Protocol::tcp, {}, http));
-  EXPECT_NE(asking.find(R"("CheckType":"HTTP","HttpVersion":"HTTP/1.1",)"
-                        R"("HttpCheckPath":"/healthy","HttpCheckMethod":"HEAD","HttpCode":31)"),
+  EXPECT_NE(asking.find(
+                R"("CheckType":"HTTP","HttpVersion":"HTTP/1.1","HttpCheckDomain":"health.invalid",)"
+                R"("HttpCheckPath":"/healthy","HttpCheckMethod":"HEAD","HttpCode":31)"),
             std::string::npos)
       << asking;
 }

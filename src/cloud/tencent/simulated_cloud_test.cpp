@@ -58,6 +58,43 @@ TEST(SimulatedClb, ACreationWhoseReplyIsLostIsFoundByItsName) {
   EXPECT_EQ(found->size(), 1u);
 }
 
+TEST(SimulatedClb, ACreationThatAGatewayLostIsFoundByItsName) {
+  SimulatedClb clb;
+  clb.cloud.inject({.kind = FaultKind::gateway_after, .action = "CreateListener"});
+  const ListenerSpec spec = tcp(30000);
+  const auto lost = clb.listeners().create(clb.context(), clb.first, {&spec, 1});
+  ASSERT_FALSE(lost[0]);
+  EXPECT_EQ(lost[0].error().code, Code::timeout) << "nobody knows what became of it";
+  (void)sleep_for(clb.process, 1s, {});
+  const lb::Question question{.name = spec.name};
+  EXPECT_EQ(clb.listeners().look_up(clb.context(), clb.first, {&question, 1})->size(), 1u);
+}
+
+TEST(SimulatedClb, AnAnswerWithTooFewOrTooManyIdsIsNotBelieved) {
+  for (const FaultKind kind : {FaultKind::short_answer, FaultKind::long_answer}) {
+    SimulatedClb clb;
+    clb.cloud.inject({.kind = kind, .action = "CreateListener"});
+    const std::vector<ListenerSpec> specs{tcp(30000), tcp(30001)};
+    for (const auto& made : clb.listeners().create(clb.context(), clb.first, specs)) {
+      ASSERT_FALSE(made) << "whose id it is nobody knows";
+      EXPECT_EQ(made.error().code, Code::conflict);
+    }
+  }
+}
+
+TEST(SimulatedClb, ATcpListenerMayBeCheckedByHttp) {
+  SimulatedClb clb;
+  ListenerSpec spec = tcp(30000);
+  spec.rules.front().attributes.health_check = model::HealthCheck{.http_path = "/healthy"};
+  const ListenerId id = create(clb, spec);
+  const auto seen = clb.listeners().list(clb.context(), clb.first);
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->size(), 1u);
+  EXPECT_EQ(seen->front().spec.rules.front().attributes.health_check->http_path, "/healthy");
+  const lb::RuleChange back{{id, {}}, {}};
+  EXPECT_TRUE(clb.listeners().change_rules(clb.context(), clb.first, {&back, 1})[0]);
+}
+
 TEST(SimulatedClb, ATaskThatFailsIsLookedAt) {
   SimulatedClb clb;
   clb.cloud.inject({.kind = FaultKind::fail_task, .action = "CreateListener"});

@@ -28,6 +28,20 @@ Object encode(const ApiError& error) {
   return {{"Error", Object{{"Code", error.code}, {"Message", error.message}}}};
 }
 
+net::Reply bad_gateway() { return {.status = kBadGateway, .body = "bad gateway\n"}; }
+
+// The answer's lists, as a server that loses count has them.
+void shorten(Object& answer) {
+  for (auto& member : answer)
+    if (auto* list = member.value().if_array(); list != nullptr && !list->empty()) list->pop_back();
+}
+
+void lengthen(Object& answer) {
+  for (auto& member : answer)
+    if (auto* list = member.value().if_array(); list != nullptr && !list->empty())
+      list->push_back(wire::Value(list->back()));
+}
+
 Outcome<wire::Object> read_body(const std::string& body) {
   if (body.size() > kMaxBody)
     return refuse("RequestSizeLimitExceeded", "The request is larger than 10 MB.");
@@ -116,15 +130,17 @@ net::Reply Cloud::answer(const net::Request& request, WallTime now) {
   CallCount& count = calls_[is_served(services_, name) ? name : "(other)"];
   if (served) {
     ++count.answered;
-    if (faults_.waiting() > 0) {
-      const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
-      if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
-    }
+    if (faults_.waiting() == 0) return json_reply(std::move(*served), id, now);
+    const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
+    if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
+    if (faults_.take(FaultKind::gateway_after, name, lb)) return bad_gateway();
+    if (faults_.take(FaultKind::short_answer, name, lb)) shorten(*served);
+    if (faults_.take(FaultKind::long_answer, name, lb)) lengthen(*served);
     return json_reply(std::move(*served), id, now);
   }
   ++count.refused;
   if (served.error().code == "RequestLimitExceeded") ++count.throttled;
-  if (served.error().code.empty()) return {.status = kBadGateway, .body = "bad gateway\n"};
+  if (served.error().code.empty()) return bad_gateway();
   return json_reply(encode(served.error()), id, now);
 }
 

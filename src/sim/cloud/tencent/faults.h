@@ -20,6 +20,9 @@ enum class FaultKind {
   fail_task,       // the call is accepted, its task ends badly (`error.message` says why)
   slow_task,       // its task takes `duration`
   fail_listeners,  // Batch* calls: these `listeners` fail, or, if none are named, the first one
+  gateway_after,   // the effect takes place, the answer is HTTP 502
+  short_answer,    // the lists of the answer lack their last member
+  long_answer,     // the lists of the answer have their last member twice
 };
 
 struct Fault {

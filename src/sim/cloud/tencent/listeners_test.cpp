@@ -217,6 +217,26 @@ TEST_F(Listeners, RulesHaveOneDefaultDomain) {
             "InvalidParameter.LocationNotFound");
 }
 
+TEST_F(Listeners, TheDefaultDomainGoesToOneThatStays) {
+  const auto http = client.listeners({80}, {{"Protocol", "HTTP"}}).front();
+  const std::string a = rule(http, "a.example.com", "/");
+  const std::string b = rule(http, "b.example.com", "/");
+  rule(http, "c.example.com", "/");
+  const auto remove_a = [&](const char* next) {
+    Object out = on(http, {{"LocationIds", Array{wire::Value(a)}}});
+    if (*next != 0) out["NewDefaultServerDomain"] = next;
+    return out;
+  };
+  EXPECT_EQ(client.refused("DeleteRule", remove_a("a.example.com")),
+            "InvalidParameter.LocationNotFound")
+      << "it would be gone";
+  client.cloud.change_settings([](Settings& s) { s.unsure.default_domain_needs_another = true; });
+  EXPECT_EQ(client.refused("DeleteRule", remove_a("")), "InvalidParameterValue");
+  client.done("DeleteRule", remove_a("b.example.com"));
+  Listener there = client.cloud.load_balancer(kLb)->listeners.at(http);
+  EXPECT_TRUE(find_rule(there, b)->default_server);
+}
+
 TEST_F(Listeners, DomainsOfSniHaveCertificates) {
   const auto id = https(443, {{"SniSwitch", 1}});
   Object wanted{{"Domain", "a.example.com"}, {"Url", "/"}};

@@ -189,6 +189,10 @@ Outcome<> check_deletion(Call& call, const LoadBalancer& lb) {
 
 Answered describe_load_balancers(Call& call) {
   if (auto good = check_filters(call.in.objects("Filters")); !good) return pass(good);
+  if (call.settings().unsure.describing_missing_is_refused) {
+    for (const std::string& id : call.in.texts("LoadBalancerIds"))
+      if (auto there = load_balancer(call, id); !there) return pass(there);
+  }
   const auto found = matching(call);
   const auto from = static_cast<std::size_t>(call.in.number("Offset").value_or(0));
   const auto most = static_cast<std::size_t>(call.in.number("Limit").value_or(kDefaultPage));

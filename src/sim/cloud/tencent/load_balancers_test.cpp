@@ -46,6 +46,15 @@ TEST(LoadBalancers, AreFoundByIdNameTagAndKind) {
   EXPECT_EQ(wire::string_at(page, "/LoadBalancerSet/0/LoadBalancerVips/0"), "203.0.113.7");
 }
 
+TEST(LoadBalancers, OneThatIsNotThereMayBeAnError) {
+  TestClient client;
+  client.cloud.change_settings([](Settings& s) { s.unsure.describing_missing_is_refused = true; });
+  EXPECT_EQ(
+      client.refused("DescribeLoadBalancers", {{"LoadBalancerIds", Array{kLb, "lb-nothere1"}}}),
+      "InvalidParameter.LBIdNotFound");
+  EXPECT_EQ(found(client, {{"LoadBalancerIds", Array{kLb}}}), 1);
+}
+
 TEST(LoadBalancers, AreMadeAndDeletedByTasks) {
   TestClient client;
   const Object wanted{{"LoadBalancerType", "OPEN"},

@@ -134,6 +134,23 @@ void settle_default(std::vector<Rule>& rules, const std::string& wished = {}) {
   make_default(rules, std::string(it == rules.end() ? rules.front().domain() : it->domain()));
 }
 
+// Of a removal: which domain is the default after it.
+Outcome<> check_new_default(const Call& call, const std::vector<Rule>& before,
+                            const std::vector<Rule>& after) {
+  const std::string wished = call.in.text("NewDefaultServerDomain");
+  if (!wished.empty()) {
+    if (of_domain(after, wished) != nullptr) return {};
+    return refuse("InvalidParameter.LocationNotFound", "Domain {} not found", wished);
+  }
+  const auto was = std::ranges::find_if(before, &Rule::default_server);
+  if (!call.settings().unsure.default_domain_needs_another || was == before.end() ||
+      after.empty() || of_domain(after, was->domain()) != nullptr)
+    return {};
+  return refuse("InvalidParameterValue",
+                "{} is the default domain: `NewDefaultServerDomain` must name another",
+                was->domain());
+}
+
 Outcome<> change_domain(const Call& call, const Listener& listener, std::vector<Rule>& rules,
                         const std::string& domain) {
   auto given = certificate(call, call.in);
@@ -237,6 +254,7 @@ Answered delete_rule(Call& call) {
     if (gone == 0)
       return refuse("InvalidParameter.LocationNotFound", "Domain {} not found", domain);
   }
+  if (auto good = check_new_default(call, where->listener->rules, rules); !good) return pass(good);
   settle_default(rules, call.in.text("NewDefaultServerDomain"));
   set_rules(call, *where, std::move(rules));
   return Object{};

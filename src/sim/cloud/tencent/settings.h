@@ -83,6 +83,13 @@ struct Unsure {
   bool inapplicable_is_refused = false;
   // LoadBalancerName of DescribeLoadBalancers matches parts of names.
   bool names_match_in_part = true;
+  // DescribeLoadBalancers of an id that is not there: left out, or LBIdNotFound.
+  bool describing_missing_is_refused = false;
+  // DeleteRule of the last rule of the default domain, while others stay: the first of them is the
+  // default, or NewDefaultServerDomain must say which.
+  bool default_domain_needs_another = false;
+  // A target that was bound by InstanceId is not there for who names it by its address.
+  bool targets_go_by_what_bound_them = true;
 };
 
 struct Settings {

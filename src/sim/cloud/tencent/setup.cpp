@@ -48,13 +48,21 @@ constexpr Switch kSwitches[] = {
     {"busyNamesTheTask", &Unsure::busy_names_the_task},
     {"slowLoadBalancerIds", &Unsure::slow_load_balancer_ids},
     {"inapplicableIsRefused", &Unsure::inapplicable_is_refused},
-    {"namesMatchInPart", &Unsure::names_match_in_part}};
+    {"namesMatchInPart", &Unsure::names_match_in_part},
+    {"describingMissingIsRefused", &Unsure::describing_missing_is_refused},
+    {"defaultDomainNeedsAnother", &Unsure::default_domain_needs_another},
+    {"targetsGoByWhatBoundThem", &Unsure::targets_go_by_what_bound_them}};
 
 const std::map<std::string, FaultKind>& fault_kinds() {
-  static const std::map<std::string, FaultKind> kinds{
-      {"refuse", FaultKind::refuse},         {"gateway", FaultKind::gateway},
-      {"lose_reply", FaultKind::lose_reply}, {"fail_task", FaultKind::fail_task},
-      {"slow_task", FaultKind::slow_task},   {"fail_listeners", FaultKind::fail_listeners}};
+  static const std::map<std::string, FaultKind> kinds{{"refuse", FaultKind::refuse},
+                                                      {"gateway", FaultKind::gateway},
+                                                      {"lose_reply", FaultKind::lose_reply},
+                                                      {"fail_task", FaultKind::fail_task},
+                                                      {"slow_task", FaultKind::slow_task},
+                                                      {"fail_listeners", FaultKind::fail_listeners},
+                                                      {"gateway_after", FaultKind::gateway_after},
+                                                      {"short_answer", FaultKind::short_answer},
+                                                      {"long_answer", FaultKind::long_answer}};
   return kinds;
 }
 

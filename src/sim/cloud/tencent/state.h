@@ -69,6 +69,9 @@ struct Target {
   WallTime registered{};
 
   bool same_place(const Target& other) const { return ip == other.ip && port == other.port; }
+  bool same_name(const Target& other) const {
+    return same_place(other) && instance_id == other.instance_id;
+  }
 };
 
 struct Rule {

@@ -39,6 +39,17 @@ Target* find_target(Rule& rule, const Target& target) {
   return it == rule.targets.end() ? nullptr : &*it;
 }
 
+// The one that is meant by who changes or removes it.
+bool is_meant(const Settings& settings, const Target& there, const Target& named) {
+  return settings.unsure.targets_go_by_what_bound_them ? there.same_name(named)
+                                                       : there.same_place(named);
+}
+
+Target* find_meant(const Settings& settings, Rule& rule, const Target& named) {
+  Target* const there = find_target(rule, named);
+  return there != nullptr && is_meant(settings, *there, named) ? there : nullptr;
+}
+
 void put(Rule& rule, Target target, WallTime at) {
   if (Target* there = find_target(rule, target)) {
     there->weight = target.weight;
@@ -64,7 +75,8 @@ Effect taking(const std::string& lb, Placed targets) {
       Rule* rule = rule_at(state, lb, place);
       if (rule == nullptr) continue;
       for (const Target& target : list)
-        std::erase_if(rule->targets, [&](const Target& one) { return one.same_place(target); });
+        std::erase_if(rule->targets,
+                      [&](const Target& one) { return is_meant(state.settings, one, target); });
     }
   };
 }
@@ -75,7 +87,8 @@ Effect weighing(const std::string& lb, Placed targets) {
       Rule* rule = rule_at(state, lb, place);
       if (rule == nullptr) continue;
       for (const Target& target : list) {
-        if (Target* there = find_target(*rule, target)) there->weight = target.weight;
+        if (Target* there = find_meant(state.settings, *rule, target))
+          there->weight = target.weight;
       }
     }
   };
@@ -102,9 +115,9 @@ Outcome<> check_registering(const Call& call, const Listener& listener, Rule& ru
                 quota);
 }
 
-Outcome<> check_there(Rule& rule, const std::vector<Target>& targets) {
+Outcome<> check_there(const Call& call, Rule& rule, const std::vector<Target>& targets) {
   for (const Target& target : targets) {
-    if (find_target(rule, target) != nullptr) continue;
+    if (find_meant(call.settings(), rule, target) != nullptr) continue;
     return refuse("InvalidParameterValue", "Target {}:{} is not bound", target.ip, target.port);
   }
   return {};
@@ -204,7 +217,7 @@ void check_batch(Call& call, LoadBalancer& lb, Batch& batch, bool placing) {
     Rule& at = *find_rule(there, place.rule);
     const bool strict = placing || call.settings().unsure.deregistering_missing_is_refused;
     if (!strict) continue;
-    auto good = placing ? check_registering(call, there, at, list) : check_there(at, list);
+    auto good = placing ? check_registering(call, there, at, list) : check_there(call, at, list);
     if (!good) batch.fail(place.listener, good.error());
   }
 }
@@ -316,7 +329,7 @@ Answered deregister_targets(Call& call) {
   auto targets = named_targets(call, call.in);
   if (!targets) return pass(targets);
   if (call.settings().unsure.deregistering_missing_is_refused) {
-    if (auto good = check_there(*where->rule, *targets); !good) return pass(good);
+    if (auto good = check_there(call, *where->rule, *targets); !good) return pass(good);
   }
   begin_task(call, {where->lb->id}, taking(where->lb->id, where->placed(std::move(*targets))));
   return Object{};
@@ -327,7 +340,7 @@ Answered modify_target_weight(Call& call) {
   if (!where) return pass(where);
   auto targets = named_targets(call, call.in);
   if (!targets) return pass(targets);
-  if (auto good = check_there(*where->rule, *targets); !good) return pass(good);
+  if (auto good = check_there(call, *where->rule, *targets); !good) return pass(good);
   begin_task(call, {where->lb->id}, weighing(where->lb->id, where->placed(std::move(*targets))));
   return Object{};
 }
@@ -349,7 +362,7 @@ Answered batch_modify_target_weight(Call& call) {
     if (!found) return pass(found);
     auto targets = named_targets(call, one);
     if (!targets) return pass(targets);
-    if (auto good = check_there(**found, *targets); !good) return pass(good);
+    if (auto good = check_there(call, **found, *targets); !good) return pass(good);
     count += targets->size();
     std::vector<Target>& list = all[{(*there)->id, (*found)->id}];
     list.insert(list.end(), targets->begin(), targets->end());

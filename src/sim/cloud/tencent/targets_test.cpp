@@ -178,6 +178,14 @@ TEST_F(Targets, LieWhereTheLoadBalancerReaches) {
   Object machine{{"ListenerId", listener}, {"InstanceId", "ins-near0001"}, {"Port", 80}};
   client.done("BatchRegisterTargets", batch({machine}));
   EXPECT_EQ(wire::string_at(backends(), "/Listeners/0/Targets/2/Type"), "CVM");
+  const auto count = [&] {
+    const wire::Value now = backends();
+    return wire::array_at(now, "/Listeners/0/Targets")->size();
+  };
+  client.done("BatchDeregisterTargets", batch({one("10.0.0.9")}));
+  EXPECT_EQ(count(), 3u) << "it was bound by another name";
+  client.done("BatchDeregisterTargets", batch({machine}));
+  EXPECT_EQ(count(), 2u);
   machine["InstanceId"] = "ins-far00001";
   EXPECT_EQ(client.refused("BatchRegisterTargets", batch({machine})), "InvalidParameterValue");
 }

@@ -89,6 +89,29 @@ TEST(Faults, RefuseTheNextCallsThatFit) {
   EXPECT_EQ(client.last_status, 502);
 }
 
+TEST(Faults, AGatewayMayFailAfterTheEffect) {
+  TestClient client;
+  client.cloud.inject({.kind = FaultKind::gateway_after});
+  EXPECT_TRUE(client.call("CreateListener", create(31000)).is_null());
+  EXPECT_EQ(client.last_status, 502);
+  client.cloud.advance(client.now + seconds{1});
+  EXPECT_EQ(listener_count(client), 1u);
+}
+
+TEST(Faults, ListsOfAnswersMayBeTooShortOrTooLong) {
+  TestClient client;
+  client.done("CreateListener", create(31000));
+  const auto told = [&](FaultKind kind) {
+    client.now += seconds{1};
+    client.cloud.inject({.kind = kind, .action = "DescribeListeners"});
+    const wire::Value answer = client.call("DescribeListeners", {{"LoadBalancerId", kLb}});
+    return wire::array_at(answer, "/Listeners")->size();
+  };
+  EXPECT_EQ(told(FaultKind::short_answer), 0u);
+  EXPECT_EQ(told(FaultKind::long_answer), 2u);
+  EXPECT_EQ(listener_count(client), 1u);
+}
+
 TEST(Faults, LostReplyHasItsEffect) {
   TestClient client;
   client.cloud.inject({.kind = FaultKind::lose_reply, .load_balancer = kLb});
