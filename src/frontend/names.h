@@ -1,6 +1,6 @@
 // Names of Listeners are upstream's, which leave region and account out, and sometimes the
-// transport: two load balancers, or TCP and UDP of one, may give one name. Who comes second gets its
-// other name, or a suffix made of its load balancer, and keeps it. Pure over the caches.
+// transport: two load balancers, or TCP and UDP of one, may give one name. Who comes second gets
+// its other name, or a suffix made of its load balancer, and keeps it. Pure over the caches.
 #pragma once
 
 #include <vector>

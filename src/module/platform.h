@@ -46,8 +46,8 @@ struct Core {
   frontend::Keeper& keeper;  // from what is wanted to grants and Listeners
   engine::Engine& engine;
 
-  // Whether the targets of a Listener are what its owner says it leads to, by the kind of the owner.
-  // What nobody vouches for leads nowhere. `unavailable`: it will be known in a moment.
+  // Whether the targets of a Listener are what its owner says it leads to, by the kind of the
+  // owner. What nobody vouches for leads nowhere. `unavailable`: it will be known in a moment.
   using TargetCheck = std::function<Result<>(const api::Listener& listener)>;
   std::map<std::string, TargetCheck, std::less<>>& vouchers;
   // Hear that it is known now what this name of a load balancer means, or why not.

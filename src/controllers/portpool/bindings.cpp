@@ -6,9 +6,9 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/binding_view.h"
 #include "controllers/portpool/events.h"
-#include "frontend/failures.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
+#include "frontend/failures.h"
 
 namespace berth::controllers::portpool {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "api/walkers.h"
 #include "controllers/portpool/events.h"
-#include "frontend/failures.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_survey.h"
+#include "frontend/failures.h"
 
 namespace berth::controllers::portpool {
 namespace {

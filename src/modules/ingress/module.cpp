@@ -74,7 +74,7 @@ module::Declaration declare(const module::Config& /*config*/) {
                                   {std::string(controllers::ingress::kWeightAnnotation)})}},
                     {.type = kube::types::kService, .meta = {.labels = {}, .owners = false}}},
           .access = {{"", {"pods"}, look},
-                 {"", {"services"}, look},
+                     {"", {"services"}, look},
                      // That a Pod's own weight is used is an annotation of it.
                      {"", {"pods/status"}, {"patch"}},
                      {"", {"events"}, {"create", "patch"}}},
