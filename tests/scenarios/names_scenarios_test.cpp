@@ -84,7 +84,8 @@ class NamesTest : public ::testing::Test {
     std::map<std::string, std::string> out;
     for (const Value& one : house_.cluster().list(kListeners).value_or(std::vector<Value>{})) {
       const std::string name(wire::string_at(one, "/metadata/name"));
-      if (name.starts_with("lb-")) out[name] = annotation(one, claims::kBalancerAnnotation);
+      if (name.starts_with("lb-1-") || name.starts_with("lb-2-"))
+        out[name] = annotation(one, claims::kBalancerAnnotation);
     }
     return out;
   }
