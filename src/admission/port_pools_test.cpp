@@ -79,8 +79,9 @@ TEST_F(PortPoolGateTest, AnUpdateThatLeavesTheSpecIsNotRefusedForTheSpec) {
 
 TEST_F(PortPoolGateTest, AnUpdateOfTheSpecMustMakeItRight) {
   EXPECT_THAT(update(kOldPool, with(kOldPool, "endPort: 110", "endPort: 120")),
-              HasSubstr("spec.poolItems[0].protocol: 'TCP_SSL'"));
-  EXPECT_EQ(update(kOldPool, with(kOldPool, "TCP_SSL", "TCP")), "");
+              HasSubstr("spec.poolItems[0].certificate.certID: is required with protocol TCP_SSL"));
+  EXPECT_EQ(update(kOldPool, with(kOldPool, "TCP_SSL", "TCP_SSL, certificate: {certID: front}")),
+            "");
 }
 
 // Who may write a pool may not read the Pods of every namespace that uses it.

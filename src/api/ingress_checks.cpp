@@ -10,8 +10,6 @@ namespace {
 using model::Protocol;
 
 constexpr std::int64_t kMaxPort = 65535;
-constexpr std::string_view kOneWay = "UNIDIRECTIONAL";
-constexpr std::string_view kMutual = "MUTUAL";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -79,36 +77,11 @@ bool has_id(const Boxed<ListenerCertificate>& certificate) {
   return certificate && !certificate->cert_id.empty();
 }
 
-void check_certificate(const Boxed<ListenerCertificate>& certificate, const std::string& path,
-                       Breaches& out) {
-  if (!certificate) return;
-  const std::string& mode = certificate->mode;
-  if (!mode.empty() && mode != kOneWay && mode != kMutual) {
-    out.add(path + ".mode", fmt::format("'{}' is not one of {}, {}", mode, kOneWay, kMutual));
-  } else if (mode == kMutual && certificate->cert_ca_id.empty()) {
-    out.add(path + ".certCaID",
-            "is required with mode MUTUAL: the certificate of the authority that signed those of "
-            "clients");
-  } else if (mode != kMutual && !certificate->cert_ca_id.empty()) {
-    out.add(path + ".certCaID",
-            fmt::format("'{}' is for mode MUTUAL, and the mode is {}: write MUTUAL, or leave it "
-                        "out",
-                        certificate->cert_ca_id, mode.empty() ? kOneWay : mode));
-  }
-}
-
-bool needs_certificate(Protocol protocol) {
-  return protocol == Protocol::https || protocol == Protocol::tls || protocol == Protocol::quic;
-}
-
 void check_own_certificate(const Boxed<ListenerCertificate>& certificate, Protocol protocol,
                            const std::string& protocol_text, const std::string& path,
                            Breaches& out) {
-  check_certificate(certificate, path + ".certificate", out);
-  if (needs_certificate(protocol) && !has_id(certificate)) {
-    out.add(path + ".certificate.certID",
-            fmt::format("is required with protocol {}", protocol_text));
-  }
+  out.add(check_certificate(certificate, path + ".certificate"));
+  out.add(check_has_certificate(certificate, protocol, protocol_text, path + ".certificate"));
 }
 
 // --- domains and paths -------------------------------------------------------------------------
@@ -219,7 +192,7 @@ void check_routes(const IngressRule& rule, const Providers& providers, const std
     const Layer7Route& route = rule.layer7_routes[i];
     const std::string here = fmt::format("{}[{}]", routes, i);
     check_services(route.services, here + ".services", out);
-    check_certificate(route.certificate, here + ".certificate", out);
+    out.add(check_certificate(route.certificate, here + ".certificate"));
     const std::string& forward = route.forward_type;
     if (!forward.empty() && forward != "GRPC" && forward != "QUIC") {
       out.add(

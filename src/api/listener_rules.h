@@ -23,6 +23,15 @@ std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool l
                                       const model::ProviderTraits& provider,
                                       const std::string& path);
 
+// How a certificate is written, and that there is one where `protocol` ends TLS. `path` is that of
+// the certificate, `protocol_text` as its owner wrote it.
+std::optional<Breach> check_certificate(const Boxed<ListenerCertificate>& certificate,
+                                        const std::string& path);
+std::optional<Breach> check_has_certificate(const Boxed<ListenerCertificate>& certificate,
+                                            model::Protocol protocol,
+                                            std::string_view protocol_text,
+                                            const std::string& path);
+
 // Segments on a load balancer of this type ("OPEN", "INTERNAL", or empty where it is not known).
 std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer,
                                      std::string_view type, const std::string& path);

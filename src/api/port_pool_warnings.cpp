@@ -43,8 +43,11 @@ class Warnings {
            fmt::format("[{}, {}) in segments of {}: the last {} ports are not used",
                        item.start_port, item.end_port, item.segment_length, rest));
     }
-    if (item.certificate)
-      warn(path + ".certificate", "is kept and not used: TCP and UDP are carried as they are");
+    const auto protocols = protocols_of(item);
+    const bool is_tls =
+        protocols && std::ranges::find(*protocols, model::Protocol::tls) != protocols->end();
+    if (item.certificate && !is_tls)
+      warn(path + ".certificate", "is kept and not used: it is for protocol TCP_SSL");
     if (is_dialled(item.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
   }
 

@@ -66,6 +66,20 @@ TEST(WantedListeners, BothProtocolsWhereNoneIsNamed) {
   EXPECT_THAT(names(wanted(pool)), ElementsAre("demo-tcp-30000", "demo-udp-30000"));
 }
 
+// TLS that ends at the load balancer, as bcs-ingress-controller names and writes it.
+TEST(WantedListeners, TlsWithTheCertificateOfItsItem) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().protocol = "TCP_SSL";
+  pool.spec.pool_items.front().certificate =
+      api::ListenerCertificate{.mode = "UNIDIRECTIONAL", .cert_id = "front"};
+  const auto all = wanted(pool);
+  ASSERT_THAT(names(all), ElementsAre("demo-tcpssl-30000"));
+  EXPECT_EQ(all.front().spec.protocol, "TCP_SSL");
+  EXPECT_EQ(all.front().spec.certificate->cert_id, "front");
+  ASSERT_EQ(grants(pool).size(), 1u);
+  EXPECT_EQ(grants(pool).front().grant.transport, model::Transport::tcp);
+}
+
 TEST(WantedListeners, OneForEachSegmentAndNoneForARemainder) {
   api::PortPool pool = pool_with({tcp_item("item1", 30000, 30011)});
   pool.spec.pool_items.front().segment_length = 4;
@@ -204,6 +218,23 @@ TEST_F(Status, SaysHowFarItIs) {
   EXPECT_EQ(status().status, "NotReady");
   EXPECT_EQ(status().pool_items[0].message, "1 of 2 listeners are ready");
   EXPECT_EQ(status().pool_items[1].status, "Ready") << "the other item is not held up";
+}
+
+// A certificate that is missing is told where people look first.
+TEST_F(Status, SaysWhatLoadBalancersRefuse) {
+  reports_["item1"].ready = 0;
+  reports_["item1"].trouble = "Listener demo-tcpssl-30000: there is no Secret games/front";
+  reports_["item1"].troubled = 2;
+  EXPECT_EQ(status().pool_items[0].message,
+            "0 of 2 listeners are ready; Listener demo-tcpssl-30000: there is no Secret "
+            "games/front (and 1 more)");
+  reports_["item1"].ready = 2;
+  reports_["item1"].troubled = 1;
+  EXPECT_EQ(status().pool_items[0].status, "NotReady") << "it shows another one than is written";
+  EXPECT_EQ(status().pool_items[0].message,
+            "Listener demo-tcpssl-30000: there is no Secret games/front");
+  reports_["item1"].trouble = std::string(5000, 'x');
+  EXPECT_EQ(status().pool_items[0].message, std::string(1024, 'x') + "...");
 }
 
 TEST_F(Status, SaysWhatIsInTheWay) {
