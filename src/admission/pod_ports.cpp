@@ -282,7 +282,7 @@ Result<PodPorts::Entries> PodPorts::entries_for(const PortWishes& wishes,
               .about("PortPool " + wish.pool.to_string())
               .with_hint("see the item's message in the pool's status"));
     }
-    for (const model::Transport protocol : wish.protocols)
+    for (const model::Protocol protocol : wish.protocols)
       entries.push_back(api::told_of(wish.pool, *item, protocol, slots[i].ports, wish.pod_port));
   }
   return entries;

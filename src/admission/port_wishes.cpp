@@ -35,6 +35,11 @@ DeclaredPort declared(const Value& port) {
   return out;
 }
 
+// A container that is reached by TLS declares TCP: TLS ends before it.
+bool fits(const DeclaredPort& port, model::Protocol protocol) {
+  return port.protocol == api::pool_transport(protocol);
+}
+
 // By name, or by number: then with the protocol that is asked for, if the container has both.
 std::optional<DeclaredPort> find_port(const Value& pod, const api::PortRequest& request) {
   std::optional<DeclaredPort> found;
@@ -45,8 +50,8 @@ std::optional<DeclaredPort> find_port(const Value& pod, const api::PortRequest& 
       const bool named = !request.port_name.empty();
       if (named ? wire::string_at(one, "/name") != request.port_name : port.port != request.port)
         continue;
-      const bool fits = !request.protocols.empty() && request.protocols.front() == port.protocol;
-      if (!found || fits || (!found->protocol && port.protocol)) found = port;
+      const bool is_meant = !request.protocols.empty() && fits(port, request.protocols.front());
+      if (!found || is_meant || (!found->protocol && port.protocol)) found = port;
     }
   });
   return found;
@@ -96,15 +101,16 @@ bool has_host_port(const Value& pod, model::Port number, model::Transport protoc
 Result<> check_host_ports(const Value& pod, const claims::SlotRequest& wish,
                           const std::string& shown) {
   if (!wish.pod_port.on_host || wire::bool_at(pod, "/spec/hostNetwork").value_or(false)) return {};
-  for (const model::Transport protocol : wish.protocols) {
-    if (has_host_port(pod, wish.pod_port.port, protocol)) continue;
+  for (const model::Protocol protocol : wish.protocols) {
+    const model::Transport transport = api::pool_transport(protocol);
+    if (has_host_port(pod, wish.pod_port.port, transport)) continue;
     const bool random = annotation_of(pod, api::kHostPortAnnotation) == "true";
     const bool has_another = has_host_port(
         pod, wish.pod_port.port,
-        protocol == model::Transport::tcp ? model::Transport::udp : model::Transport::tcp);
+        transport == model::Transport::tcp ? model::Transport::udp : model::Transport::tcp);
     return fail(
         error_of(Code::invalid, "port {} has no hostPort{}, and /hostport asks for it", shown,
-                 has_another ? fmt::format(" for {}", model::to_string(protocol)) : "")
+                 has_another ? fmt::format(" for {}", model::to_string(transport)) : "")
             .at(annotation_path(api::kPortsAnnotation))
             .with_hint(fmt::format(
                 "{}, or leave /hostport out",
@@ -133,7 +139,7 @@ Result<claims::SlotRequest> resolve(const Value& pod, const api::PortRequest& re
                     .at(annotation_path(api::kPortsAnnotation))
                     .with_hint("name TCP or UDP: POOL PROTOCOL PORT"));
   }
-  if (wish.protocols.empty()) wish.protocols = {*port->protocol};
+  if (wish.protocols.empty()) wish.protocols = {model::protocol_of(*port->protocol)};
   if (Result<> possible = check_host_ports(pod, wish, shown); !possible) return pass(possible);
   return wish;
 }
@@ -141,30 +147,30 @@ Result<claims::SlotRequest> resolve(const Value& pod, const api::PortRequest& re
 // A port that containers declare for another protocol alone.
 std::optional<std::string> doubt_about(const Value& pod, const claims::SlotRequest& wish) {
   if (wish.protocols.size() != 1) return std::nullopt;
-  const model::Transport wanted = wish.protocols.front();
+  const model::Protocol wanted = wish.protocols.front();
   bool declared_so = false;
   for_each_container(pod, [&](const Value& container) {
     const Array* ports = wire::array_at(container, "/ports");
     for (const Value& one : ports ? *ports : Array{}) {
       const DeclaredPort port = declared(one);
-      declared_so = declared_so || (port.port == wish.pod_port.port && port.protocol == wanted);
+      declared_so = declared_so || (port.port == wish.pod_port.port && fits(port, wanted));
     }
   });
   if (declared_so) return std::nullopt;
   return fmt::format("{} is asked for at port {}, which containers declare for another protocol",
-                     model::to_string(wanted), wish.pod_port.port);
+                     api::pool_protocol_text(wanted), wish.pod_port.port);
 }
 
 // The variable is named for protocol and container port: of several, it tells the last.
 std::optional<std::string> doubt_about(const std::vector<claims::SlotRequest>& wishes) {
-  std::set<std::pair<model::Transport, model::Port>> seen;
+  std::set<std::pair<model::Protocol, model::Port>> seen;
   for (const claims::SlotRequest& wish : wishes) {
-    for (const model::Transport protocol : wish.protocols) {
+    for (const model::Protocol protocol : wish.protocols) {
       if (seen.emplace(protocol, wish.pod_port.port).second) continue;
       return fmt::format(
           "{} port {} is asked for more than once: its variable has the last address, the "
           "annotation has all",
-          model::to_string(protocol), wish.pod_port.port);
+          api::pool_protocol_text(protocol), wish.pod_port.port);
     }
   }
   return std::nullopt;

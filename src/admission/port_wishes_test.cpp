@@ -83,5 +83,22 @@ TEST(HostPortWishes, OnTheNodesNetworkEveryPortIsOne) {
   EXPECT_EQ(answer(pod), "fine");
 }
 
+// TLS ends before the container, which declares TCP.
+TEST(TlsWishes, LeadToAContainerPortOfTcp) {
+  Object pod = pod_asking("rooms TCP_SSL 8000/hostport");
+  set(pod, "/spec/containers/0/ports/1/hostPort", 28000);
+  EXPECT_THAT(answer(pod), HasSubstr("port 8000 has no hostPort for TCP, and /hostport asks"));
+  set(pod, "/spec/containers/0/ports/0/hostPort", 28000);
+  EXPECT_EQ(answer(pod), "fine");
+  kube::AdmissionRequest request;
+  request.ns = "games";
+  request.object = pod_asking("rooms TCP_SSL 8000\nrooms TCP_SSL voice");
+  const Result<PortWishes> wishes = wishes_of(request);
+  ASSERT_TRUE(wishes) << wishes.error().to_string();
+  EXPECT_EQ(wishes->ports[1].protocols, std::vector{model::Protocol::tls});
+  EXPECT_EQ(wishes->ports[1].pod_port.port, 9000);
+  EXPECT_TRUE(wishes->doubts.empty()) << wishes->doubts.front();
+}
+
 }  // namespace
 }  // namespace berth::admission

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/listener_rules.h"
+#include "api/path_pattern.h"
+#include "model/path_patterns.h"
 
 namespace berth::api {
 namespace {
@@ -10,8 +12,6 @@ namespace {
 using model::Protocol;
 
 constexpr std::int64_t kMaxPort = 65535;
-constexpr std::string_view kOneWay = "UNIDIRECTIONAL";
-constexpr std::string_view kMutual = "MUTUAL";
 
 std::string lower(std::string_view text) {
   std::string out(text);
@@ -51,12 +51,7 @@ void check_ability(Protocol protocol, const std::string& text, const Providers& 
 void check_attributes(const Boxed<ListenerAttribute>& attribute, bool layer7,
                       const Providers& providers, const std::string& path, Breaches& out) {
   if (!attribute) return;
-  const std::string& policy = attribute->lb_policy;
-  if (!policy.empty() && policy != "WRR" && policy != "LEAST_CONN" && policy != "IP_HASH") {
-    out.add(path + ".lbPolicy",
-            fmt::format("'{}' is not one of {}", policy,
-                        layer7 ? "WRR, LEAST_CONN, IP_HASH" : "WRR, LEAST_CONN"));
-  }
+  out.add(check_policy(*attribute, layer7, path));
   for (const model::Provider provider : providers)
     out.add(check_attribute(*attribute, layer7, model::traits_of(provider), path));
 }
@@ -79,36 +74,11 @@ bool has_id(const Boxed<ListenerCertificate>& certificate) {
   return certificate && !certificate->cert_id.empty();
 }
 
-void check_certificate(const Boxed<ListenerCertificate>& certificate, const std::string& path,
-                       Breaches& out) {
-  if (!certificate) return;
-  const std::string& mode = certificate->mode;
-  if (!mode.empty() && mode != kOneWay && mode != kMutual) {
-    out.add(path + ".mode", fmt::format("'{}' is not one of {}, {}", mode, kOneWay, kMutual));
-  } else if (mode == kMutual && certificate->cert_ca_id.empty()) {
-    out.add(path + ".certCaID",
-            "is required with mode MUTUAL: the certificate of the authority that signed those of "
-            "clients");
-  } else if (mode != kMutual && !certificate->cert_ca_id.empty()) {
-    out.add(path + ".certCaID",
-            fmt::format("'{}' is for mode MUTUAL, and the mode is {}: write MUTUAL, or leave it "
-                        "out",
-                        certificate->cert_ca_id, mode.empty() ? kOneWay : mode));
-  }
-}
-
-bool needs_certificate(Protocol protocol) {
-  return protocol == Protocol::https || protocol == Protocol::tls || protocol == Protocol::quic;
-}
-
 void check_own_certificate(const Boxed<ListenerCertificate>& certificate, Protocol protocol,
                            const std::string& protocol_text, const std::string& path,
                            Breaches& out) {
-  check_certificate(certificate, path + ".certificate", out);
-  if (needs_certificate(protocol) && !has_id(certificate)) {
-    out.add(path + ".certificate.certID",
-            fmt::format("is required with protocol {}", protocol_text));
-  }
+  out.add(check_certificate(certificate, path + ".certificate"));
+  out.add(check_has_certificate(certificate, protocol, protocol_text, path + ".certificate"));
 }
 
 // --- domains and paths -------------------------------------------------------------------------
@@ -129,13 +99,19 @@ void check_domain(const std::string& domain, const Providers& providers, const s
 
 void check_path(const std::string& text, const Providers& providers, const std::string& path,
                 Breaches& out) {
-  // A regular expression, as Tencent has them, begins with a tilde and has blanks.
-  const bool is_pattern = text.starts_with("~");
+  const bool is_pattern = is_path_pattern(text);
+  if (const auto fault = is_pattern ? find_fault(text) : std::nullopt)
+    out.add(path, fmt::format("'{}' is no regular expression: {}", text, *fault));
   if (!text.empty() && !is_pattern && text.front() != '/')
     out.add(path, fmt::format("'{}' does not begin with /", text));
   if (!is_pattern && text.find_first_of(" \t\r\n") != std::string::npos)
     out.add(path, fmt::format("'{}' has a blank in it", text));
   for (const model::Provider one : providers) {
+    if (is_pattern && !model::has_path_patterns(one)) {
+      out.add(path, fmt::format("'{}' is a regular expression, and {} load balancers have none: "
+                                "write how paths begin",
+                                text, model::traits_of(one).title));
+    }
     if (text.size() <= layer7_of(one).max_path) continue;
     out.add(path, fmt::format("is {} characters long, at most {} are allowed on {} load balancers",
                               text.size(), layer7_of(one).max_path, model::traits_of(one).title));
@@ -219,7 +195,7 @@ void check_routes(const IngressRule& rule, const Providers& providers, const std
     const Layer7Route& route = rule.layer7_routes[i];
     const std::string here = fmt::format("{}[{}]", routes, i);
     check_services(route.services, here + ".services", out);
-    check_certificate(route.certificate, here + ".certificate", out);
+    out.add(check_certificate(route.certificate, here + ".certificate"));
     const std::string& forward = route.forward_type;
     if (!forward.empty() && forward != "GRPC" && forward != "QUIC") {
       out.add(

@@ -266,6 +266,12 @@ TEST(IngressRules, DomainAndPathNameARoute) {
         "spec.portMappings[0].routes[0] already: both together name a route"},
        {http("path: lobby"), "spec.rules[0].layer7Routes[0].path: 'lobby' does not begin with /"},
        {http("path: '~ ^/room[0-9]+'"), ""},
+       {http("path: '~ ^/room[0-9+'"),
+        "spec.rules[0].layer7Routes[0].path: '~ ^/room[0-9+' is no regular expression: its '[' at "
+        "place 7 is not closed"},
+       {http("path: '~^/room'"),
+        "spec.rules[0].layer7Routes[0].path: '~^/room' is no regular expression: there is no blank "
+        "between '~' or '~*' and the expression"},
        {http("path: '/a b'"), "spec.rules[0].layer7Routes[0].path: '/a b' has a blank in it"},
        {http("forwardType: GRPC"), ""},
        {http("forwardType: FTP"),

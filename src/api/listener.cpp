@@ -120,9 +120,12 @@ model::PortRange ports_of(const ListenerSpec& spec) {
 }
 
 std::string pool_listener_name(const model::LoadBalancerRef& load_balancer,
-                               model::Transport protocol, const model::PortRange& ports) {
-  std::string name = fmt::format("{}-{}-{}", model::listener_base_name(load_balancer),
-                                 protocol == model::Transport::tcp ? "tcp" : "udp", ports.first);
+                               model::Protocol protocol, const model::PortRange& ports) {
+  const std::string_view word = protocol == model::Protocol::udp   ? "udp"
+                                : protocol == model::Protocol::tls ? "tcpssl"
+                                                                   : "tcp";
+  std::string name =
+      fmt::format("{}-{}-{}", model::listener_base_name(load_balancer), word, ports.first);
   if (ports.size() > 1) name += fmt::format("-{}", ports.last);
   return name;
 }

@@ -98,8 +98,9 @@ std::vector<const ListenerBackend*> backends_of(const ListenerSpec& spec);
 // The ports of a listener: one, or a segment.
 model::PortRange ports_of(const ListenerSpec& spec);
 
-// The name of a pool's Listener: load balancer, protocol and port; a segment's last port too.
+// The name of a pool's Listener: load balancer, protocol ("tcp", "udp", "tcpssl") and port; a
+// segment's last port too.
 std::string pool_listener_name(const model::LoadBalancerRef& load_balancer,
-                               model::Transport protocol, const model::PortRange& ports);
+                               model::Protocol protocol, const model::PortRange& ports);
 
 }  // namespace berth::api

@@ -92,4 +92,19 @@ std::span<const Field> fields_of<LoadBalancerBrief>() {
   return f;
 }
 
+Result<model::Protocol> parse_pool_protocol(std::string_view text) {
+  if (text == kTlsProtocol || text == "tcp_ssl") return model::Protocol::tls;
+  const Result<model::Transport> transport = model::parse_transport(text);
+  if (transport) return model::protocol_of(*transport);
+  return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, {}", text, kTlsProtocol);
+}
+
+std::string_view pool_protocol_text(model::Protocol protocol) {
+  return protocol == model::Protocol::tls ? kTlsProtocol : model::to_string(protocol);
+}
+
+model::Transport pool_transport(model::Protocol protocol) {
+  return model::transports_of(protocol).front();
+}
+
 }  // namespace berth::api

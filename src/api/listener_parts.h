@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/kind_table.h"
+#include "model/protocol.h"
 
 namespace berth::api {
 
@@ -71,11 +72,20 @@ struct LoadBalancerBrief {
   friend bool operator==(const LoadBalancerBrief&, const LoadBalancerBrief&) = default;
 };
 
-// Newer releases of bcs-ingress-controller know it. It is refused instead of being carried as
-// plain TCP.
+// TLS that ends at the load balancer, as users write it.
 inline constexpr std::string_view kTlsProtocol = "TCP_SSL";
-inline constexpr std::string_view kNoTls =
-    "no load balancer here ends TLS; write TCP, and let the Pod end it";
+
+// TLS ends at the load balancer, which needs a certificate for it.
+constexpr bool ends_tls(model::Protocol protocol) {
+  return protocol == model::Protocol::https || protocol == model::Protocol::tls ||
+         protocol == model::Protocol::quic;
+}
+
+// What a port of a pool speaks: TCP, UDP or TCP_SSL, each of which takes one transport. In upper or
+// in lower case; anything else is an error that lists what is allowed.
+Result<model::Protocol> parse_pool_protocol(std::string_view text);
+std::string_view pool_protocol_text(model::Protocol protocol);  // "TCP_SSL"
+model::Transport pool_transport(model::Protocol protocol);
 
 inline constexpr std::size_t kMaxLoadBalancersPerItem = 16;
 // ARNs are the longest.

@@ -12,6 +12,9 @@ using model::Bounds;
 // A sum of 1 (1xx), 2 (2xx), 4 (3xx), 8 (4xx) and 16 (5xx).
 constexpr Bounds kCodeMasks{1, 31};
 
+constexpr std::string_view kOneWay = "UNIDIRECTIONAL";
+constexpr std::string_view kMutual = "MUTUAL";
+
 std::optional<Breach> check_number(std::int64_t number, const Bounds& bounds, std::string path,
                                    std::string_view title) {
   if (number == 0 || bounds.contains(number)) return std::nullopt;
@@ -91,6 +94,16 @@ std::string shared_names(const model::LoadBalancerRef& a, const model::LoadBalan
       model::to_string(a), model::to_string(b), model::listener_base_name(a));
 }
 
+std::optional<Breach> check_policy(const ListenerAttribute& attribute, bool layer7,
+                                   const std::string& path) {
+  const std::string& policy = attribute.lb_policy;
+  if (policy.empty() || policy == "WRR" || policy == "LEAST_CONN" || policy == "IP_HASH")
+    return std::nullopt;
+  return Breach{path + ".lbPolicy",
+                fmt::format("'{}' is not one of {}", policy,
+                            layer7 ? "WRR, LEAST_CONN, IP_HASH" : "WRR, LEAST_CONN")};
+}
+
 std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool layer7,
                                       const model::ProviderTraits& provider,
                                       const std::string& path) {
@@ -106,6 +119,32 @@ std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool l
   }
   if (!attribute.health_check) return std::nullopt;
   return check_health(*attribute.health_check, layer7, provider, path + ".healthCheck");
+}
+
+std::optional<Breach> check_certificate(const Boxed<ListenerCertificate>& certificate,
+                                        const std::string& path) {
+  if (!certificate) return std::nullopt;
+  const std::string& mode = certificate->mode;
+  if (!mode.empty() && mode != kOneWay && mode != kMutual)
+    return Breach{path + ".mode", fmt::format("'{}' is not one of {}, {}", mode, kOneWay, kMutual)};
+  if (mode == kMutual && certificate->cert_ca_id.empty()) {
+    return Breach{path + ".certCaID",
+                  "is required with mode MUTUAL: the certificate of the authority that signed "
+                  "those of clients"};
+  }
+  if (mode == kMutual || certificate->cert_ca_id.empty()) return std::nullopt;
+  return Breach{path + ".certCaID",
+                fmt::format("'{}' is for mode MUTUAL, and the mode is {}: write MUTUAL, or leave "
+                            "it out",
+                            certificate->cert_ca_id, mode.empty() ? kOneWay : mode)};
+}
+
+std::optional<Breach> check_has_certificate(const Boxed<ListenerCertificate>& certificate,
+                                            model::Protocol protocol,
+                                            std::string_view protocol_text,
+                                            const std::string& path) {
+  if (!ends_tls(protocol) || (certificate && !certificate->cert_id.empty())) return std::nullopt;
+  return Breach{path + ".certID", fmt::format("is required with protocol {}", protocol_text)};
 }
 
 std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer,

@@ -18,10 +18,22 @@ bool share_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& 
 // That they do, in words.
 std::string shared_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& b);
 
+// A policy that nobody knows. `path` is that of the attribute.
+std::optional<Breach> check_policy(const ListenerAttribute& attribute, bool layer7,
+                                   const std::string& path);
 // Numbers and policies that a provider does not take. `path` is that of the attribute.
 std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool layer7,
                                       const model::ProviderTraits& provider,
                                       const std::string& path);
+
+// How a certificate is written, and that there is one where `protocol` ends TLS. `path` is that of
+// the certificate, `protocol_text` as its owner wrote it.
+std::optional<Breach> check_certificate(const Boxed<ListenerCertificate>& certificate,
+                                        const std::string& path);
+std::optional<Breach> check_has_certificate(const Boxed<ListenerCertificate>& certificate,
+                                            model::Protocol protocol,
+                                            std::string_view protocol_text,
+                                            const std::string& path);
 
 // Segments on a load balancer of this type ("OPEN", "INTERNAL", or empty where it is not known).
 std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer,

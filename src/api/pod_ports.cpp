@@ -13,8 +13,8 @@ using wire::Value;
 
 constexpr std::string_view kGrammar =
     "each line is 'POOL PORT' or 'POOL PROTOCOL PORT', for example 'rooms TCP 8000': POOL is name, "
-    "name.namespace, name/item or name/item.namespace; PROTOCOL is TCP, UDP or TCP_UDP; PORT is a "
-    "container port's number or name, '/hostport' may follow it";
+    "name.namespace, name/item or name/item.namespace; PROTOCOL is TCP, UDP, TCP_UDP or TCP_SSL; "
+    "PORT is a container port's number or name, '/hostport' may follow it";
 constexpr std::string_view kHostPortSuffix = "/hostport";
 constexpr std::size_t kMaxPortName = 15;
 
@@ -57,11 +57,11 @@ Result<> read_pool(std::string_view word, std::string_view pod_namespace, PortRe
   return {};
 }
 
-Result<std::vector<model::Transport>> read_protocols(std::string_view word) {
-  if (word == kTlsProtocol) return fail(Code::invalid, "protocol '{}': {}", word, kNoTls);
-  if (word == "TCP_UDP") return std::vector{model::Transport::tcp, model::Transport::udp};
-  const Result<model::Transport> one = model::parse_transport(word);
-  if (!one) return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, TCP_UDP", word);
+Result<std::vector<model::Protocol>> read_protocols(std::string_view word) {
+  if (word == "TCP_UDP") return std::vector{model::Protocol::tcp, model::Protocol::udp};
+  const Result<model::Protocol> one = parse_pool_protocol(word);
+  if (!one)
+    return fail(Code::invalid, "protocol '{}' is not one of TCP, UDP, TCP_UDP, TCP_SSL", word);
   return std::vector{*one};
 }
 
@@ -104,7 +104,7 @@ Result<PortRequest> parse_line(std::string_view line, std::string_view pod_names
   if (Result<> pool = read_pool(words[0], pod_namespace, request); !pool)
     return bad_line(line, pool.error().message);
   if (words.size() == 3) {
-    Result<std::vector<model::Transport>> protocols = read_protocols(words[1]);
+    Result<std::vector<model::Protocol>> protocols = read_protocols(words[1]);
     if (!protocols) return bad_line(line, protocols.error().message);
     request.protocols = std::move(*protocols);
   }
@@ -119,7 +119,7 @@ Failure bad_bindings(std::string_view why) {
 }
 
 Result<> check_binding(const PortBindingItem& item) {
-  if (const auto protocol = model::parse_transport(item.protocol); !protocol)
+  if (const auto protocol = parse_pool_protocol(item.protocol); !protocol)
     return fail(protocol.error());
   const auto is_port = [](std::int64_t n) { return model::port_of(n) != 0; };
   if (!is_port(item.start_port)) return fail(Code::invalid, "startPort {}", item.start_port);
@@ -152,14 +152,13 @@ Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation
 }
 
 PortBindingItem told_of(const kube::ObjectKey& pool, const PortPoolItemStatus& item,
-                        model::Transport transport, model::PortRange ports,
-                        model::PodPort pod_port) {
+                        model::Protocol protocol, model::PortRange ports, model::PodPort pod_port) {
   return {.pool_name = pool.name,
           .pool_namespace = pool.ns,
           .load_balancer_ids = item.load_balancer_ids,
           .pool_item_load_balancers = item.pool_item_load_balancers,
           .pool_item_name = item.item_name,
-          .protocol = std::string(model::to_string(transport)),
+          .protocol = std::string(pool_protocol_text(protocol)),
           .start_port = ports.first,
           .end_port = ports.size() > 1 ? ports.last : 0,
           .rs_start_port = pod_port.port,

@@ -44,9 +44,9 @@ inline constexpr std::string_view kPortsNotReadyMessage = "port are not bound to
 // One line of the ports annotation: `POOL PORT` or `POOL PROTOCOL PORT`.
 struct PortRequest {
   kube::ObjectKey pool{};
-  std::string item{};                         // empty: any
-  std::vector<model::Transport> protocols{};  // TCP before UDP; empty: those of the container port
-  std::string port_name{};                    // of a container port; empty: by number
+  std::string item{};                        // empty: any
+  std::vector<model::Protocol> protocols{};  // TCP before UDP; empty: those of the container port
+  std::string port_name{};                   // of a container port; empty: by number
   model::Port port = 0;
   bool host_port = false;
 };
@@ -56,16 +56,15 @@ inline constexpr std::size_t kMaxPortRequests = 64;
 
 // Lines are separated by newlines, or by `;` where there is none; blank ones are passed over. A
 // pool is `name` (in the Pod's namespace), `name.namespace`, `name/item` or `name/item.namespace`.
-// PROTOCOL is TCP, UDP or TCP_UDP; left out, it is the container port's. PORT is a container port's
-// number or name, with `/hostport` behind it for the node's port. Errors quote the line and say
-// what is allowed.
+// PROTOCOL is TCP, UDP, TCP_UDP or TCP_SSL; left out, it is the container port's. PORT is a
+// container port's number or name, with `/hostport` behind it for the node's port. Errors quote the
+// line and say what is allowed.
 Result<std::vector<PortRequest>> parse_port_requests(std::string_view annotation,
                                                      std::string_view pod_namespace);
 
 // What a Pod is told of a slot that it has in an item of a pool.
 PortBindingItem told_of(const kube::ObjectKey& pool, const PortPoolItemStatus& item,
-                        model::Transport transport, model::PortRange ports,
-                        model::PodPort pod_port);
+                        model::Protocol protocol, model::PortRange ports, model::PodPort pod_port);
 
 // The annotation's text: JSON with the fields in the order in which users' programs have always
 // seen them.

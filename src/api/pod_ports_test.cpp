@@ -5,7 +5,7 @@
 namespace berth::api {
 namespace {
 
-using model::Transport;
+using model::Protocol;
 
 PortRequest request(std::string_view line) {
   auto parsed = parse_port_requests(line, "games");
@@ -19,7 +19,7 @@ TEST(PortRequests, LinesAndSemicolons) {
   ASSERT_EQ(lines->size(), 2u);
   EXPECT_EQ((*lines)[0].pool, (kube::ObjectKey{"games", "rooms"}));
   EXPECT_EQ((*lines)[1].pool, (kube::ObjectKey{"shared", "pool2"}));
-  EXPECT_EQ((*lines)[1].protocols, std::vector{Transport::udp});
+  EXPECT_EQ((*lines)[1].protocols, std::vector{Protocol::udp});
   EXPECT_EQ((*lines)[1].port, 9000);
   EXPECT_EQ(parse_port_requests("rooms TCP 1;rooms TCP 2;", "games").value().size(), 2u);
 }
@@ -33,11 +33,12 @@ TEST(PortRequests, EveryFormOfALine) {
   const PortRequest pinned = request("rooms/item1.shared TCP_UDP game/HostPort");
   EXPECT_EQ(pinned.pool, (kube::ObjectKey{"shared", "rooms"}));
   EXPECT_EQ(pinned.item, "item1");
-  EXPECT_EQ(pinned.protocols, (std::vector{Transport::tcp, Transport::udp}));
+  EXPECT_EQ(pinned.protocols, (std::vector{Protocol::tcp, Protocol::udp}));
   EXPECT_EQ(pinned.port_name, "game");
   EXPECT_TRUE(pinned.host_port);
 
   EXPECT_EQ(request("rooms/item1 UDP 1").item, "item1");
+  EXPECT_EQ(request("rooms TCP_SSL 443").protocols, std::vector{Protocol::tls});
   EXPECT_EQ(request("rooms TCP 80-tcp").port_name, "80-tcp");
 }
 
@@ -50,7 +51,7 @@ TEST(PortRequests, RefusalsQuoteTheLine) {
   EXPECT_EQ(message("rooms TCP"),
             "'rooms TCP': port 'TCP' is neither 1-65535 nor a container port's name");
   EXPECT_EQ(message("rooms SCTP 1"),
-            "'rooms SCTP 1': protocol 'SCTP' is not one of TCP, UDP, TCP_UDP");
+            "'rooms SCTP 1': protocol 'SCTP' is not one of TCP, UDP, TCP_UDP, TCP_SSL");
   EXPECT_EQ(message("rooms TCP 0"),
             "'rooms TCP 0': port '0' is neither 1-65535 nor a container port's name");
   EXPECT_EQ(message("a.b.c TCP 1"), "'a.b.c TCP 1': pool 'a.b.c' has more than one '.'");
@@ -60,10 +61,8 @@ TEST(PortRequests, RefusalsQuoteTheLine) {
   EXPECT_EQ(message("a. TCP 1"), "'a. TCP 1': pool 'a.' has no namespace behind the '.'");
   EXPECT_EQ(message("rooms TCP /hostport"),
             "'rooms TCP /hostport': port '' is neither 1-65535 nor a container port's name");
-  EXPECT_EQ(
-      message("rooms TCP_SSL 443"),
-      "'rooms TCP_SSL 443': protocol 'TCP_SSL': no load balancer here ends TLS; write TCP, and "
-      "let the Pod end it");
+  EXPECT_EQ(message("rooms SSL 443"),
+            "'rooms SSL 443': protocol 'SSL' is not one of TCP, UDP, TCP_UDP, TCP_SSL");
   EXPECT_EQ(message(""), "'': asks for no port");
   EXPECT_EQ(message(";;"), "';;': asks for no port");
   EXPECT_EQ(parse_port_requests("x", "games").error().field,
@@ -150,6 +149,17 @@ TEST(PoolBindings, GarbageIsAnErrorThatNamesTheAnnotation) {
     ASSERT_FALSE(result) << bad;
     EXPECT_NE(result.error().field.find("poolbindings.portpool"), std::string::npos);
   }
+}
+
+TEST(PoolBindings, APortWithTlsIsToldAsItIsWritten) {
+  const PortBindingItem told =
+      told_of({"games", "rooms"}, {.item_name = "i", .load_balancer_ids = {"lb-1"}}, Protocol::tls,
+              {443, 443}, {.port = 8000});
+  EXPECT_EQ(told.protocol, "TCP_SSL");
+  const auto read = decode_pool_bindings(encode_pool_bindings({told}));
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(lock_of(read->front()), (kube::ObjectKey{"games", "lb-1-tcpssl-443"}));
+  EXPECT_FALSE(decode_pool_bindings(R"([{"protocol":"TLS","startPort":1,"rsStartPort":1}])"));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ model::PortRange ports_of(const PortBindingItem& item) {
 }
 
 std::optional<kube::ObjectKey> lock_of(const PortBindingItem& item) {
-  const Result<model::Transport> protocol = model::parse_transport(item.protocol);
+  const Result<model::Protocol> protocol = parse_pool_protocol(item.protocol);
   if (!protocol || item.load_balancer_ids.empty()) return std::nullopt;
   const Result<model::LoadBalancerRef> first =
       model::parse_load_balancer(item.load_balancer_ids.front(), {});

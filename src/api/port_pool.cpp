@@ -21,7 +21,9 @@ std::span<const Field> fields_of<PortPoolItem>() {
                                         {.max_len = kMaxLoadBalancerId,
                                          .max_items = kMaxLoadBalancersPerItem,
                                          .immutable = true}),
-      field<&I::protocol>("protocol", "TCP, UDP or both with a comma; empty for both.",
+      field<&I::protocol>("protocol",
+                          "TCP, UDP or both with a comma; empty for both. TCP_SSL in place of TCP "
+                          "for TLS that ends at the load balancer.",
                           {.max_len = 32}),
       field<&I::start_port>("startPort", "First port.",
                             {.min = 1, .max = 65535, .required = true, .immutable = true}),
@@ -31,7 +33,7 @@ std::span<const Field> fields_of<PortPoolItem>() {
                                 "Ports that a Pod gets together; 0 or 1 for one port.",
                                 {.min = 0, .max = 65535, .immutable = true}),
       field<&I::external>("external", "Text that is handed on to the Pods.", {.max_len = 4096}),
-      field<&I::certificate>("certificate", "Certificate of the listeners, where they have TLS."),
+      field<&I::certificate>("certificate", "Certificate of the listeners, with TCP_SSL."),
       field<&I::uptime_check>("uptimeCheck", "Dial test of the BlueKing monitor, kept as it is."),
   };
   static_assert(covers<PortPoolItem>(f));

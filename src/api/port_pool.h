@@ -84,10 +84,10 @@ inline constexpr std::size_t kMaxItemName = 128;
 // What decoding does: the alias becomes `load_balancer_ids`.
 void normalise(PortPoolSpec& spec);
 
-// The ports of an item, a remainder that is shorter than a segment included; its protocols, both
-// when none are named.
+// The ports of an item, a remainder that is shorter than a segment included; its protocols, TCP and
+// UDP when none are named. TCP and TCP_SSL share no port, and so no item.
 model::PortRange ports_of(const PortPoolItem& item);
-Result<std::vector<model::Transport>> protocols_of(const PortPoolItem& item);
+Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item);
 // How many slots an item has, and the ports of one. A remainder is not used.
 std::int64_t slot_count(const PortPoolItem& item);
 model::PortRange slot_ports(const PortPoolItem& item, std::int64_t slot);

@@ -1,6 +1,6 @@
 // What a PortPool means and which ones are refused: the part of port_pool.h beside its tables.
 #include <algorithm>
-#include <set>
+#include <map>
 
 #include "api/keys.h"
 #include "api/listener_rules.h"
@@ -27,7 +27,7 @@ Failure refuse(const PortPool& pool, const Breach& breach) {
 struct ReadItem {
   const PortPoolItem* item = nullptr;
   std::vector<LoadBalancerRef> load_balancers{};
-  std::vector<model::Transport> protocols{};
+  std::vector<model::Protocol> protocols{};
 };
 
 // Listeners say in a label whose they are, and a label has so much room.
@@ -70,6 +70,24 @@ std::optional<Breach> check_range(const PortPoolItem& item, const std::string& p
   return std::nullopt;
 }
 
+bool is_tls(const ReadItem& read) {
+  return std::ranges::find(read.protocols, model::Protocol::tls) != read.protocols.end();
+}
+
+// What TLS needs. A certificate that nobody shows is warned about, and may be anything.
+std::optional<Breach> check_tls(const ReadItem& read, const std::string& path) {
+  const PortPoolItem& item = *read.item;
+  const std::string certificate = path + ".certificate";
+  if (!is_tls(read)) return std::nullopt;
+  if (auto breach = check_certificate(item.certificate, certificate)) return breach;
+  if (item.segment_length > 1) {
+    return Breach{path + ".segmentLength",
+                  fmt::format("{} with protocol {}: segments are for TCP and UDP",
+                              item.segment_length, kTlsProtocol)};
+  }
+  return check_has_certificate(item.certificate, model::Protocol::tls, kTlsProtocol, certificate);
+}
+
 // What the load balancer's provider cannot do.
 std::optional<Breach> check_provider(const ReadItem& read, const std::string& text,
                                      const LoadBalancerRef& ref, const std::string& path) {
@@ -81,6 +99,12 @@ std::optional<Breach> check_provider(const ReadItem& read, const std::string& te
         fmt::format("'{}' with an {} load balancer ('{}'), which has one protocol per "
                     "port: write TCP or UDP",
                     item.protocol.empty() ? "TCP,UDP" : item.protocol, provider.title, text)};
+  }
+  for (const model::Protocol protocol : read.protocols) {
+    if (provider.abilities.protocols.has(protocol)) continue;
+    return Breach{path + ".protocol",
+                  fmt::format("'{}' with {} load balancers ('{}'), which do not speak {}",
+                              item.protocol, provider.title, text, pool_protocol_text(protocol))};
   }
   if (!provider.abilities.has_ranges && item.segment_length > 1) {
     return Breach{path + ".segmentLength",
@@ -96,9 +120,10 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
   const PortPoolItem& item = *read.item;
   if (auto breach = check_ids(item, path)) return breach;
   if (auto breach = check_range(item, path)) return breach;
-  Result<std::vector<model::Transport>> protocols = protocols_of(item);
+  Result<std::vector<model::Protocol>> protocols = protocols_of(item);
   if (!protocols) return Breach{path + ".protocol", protocols.error().message};
   read.protocols = std::move(*protocols);
+  if (auto breach = check_tls(read, path)) return breach;
   for (std::size_t i = 0; i < item.load_balancer_ids.size(); ++i) {
     const std::string here = fmt::format("{}.loadBalancerIDs[{}]", path, i);
     Result<LoadBalancerRef> ref = model::parse_load_balancer(item.load_balancer_ids[i], defaults);
@@ -145,20 +170,24 @@ std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadIte
                   fmt::format("'{}' is the name of poolItems[{}] too", b.item->item_name, i)};
   }
   if (!ports_of(*a.item).overlaps(ports_of(*b.item))) return std::nullopt;
-  const auto protocol = std::ranges::find_first_of(a.protocols, b.protocols);
+  const auto protocol =
+      std::ranges::find_first_of(a.protocols, b.protocols, {}, pool_transport, pool_transport);
   const auto shared = std::ranges::find_first_of(a.load_balancers, b.load_balancers);
   if (protocol == a.protocols.end()) return std::nullopt;
   if (shared == a.load_balancers.end()) return check_names_of_pair(a, b, path);
   return Breach{path + ".startPort",
                 fmt::format("{} ports {}-{} overlap those of item '{}' ({}-{}) on load balancer {}",
-                            model::to_string(*protocol), b.item->start_port, b.item->end_port - 1,
-                            a.item->item_name, a.item->start_port, a.item->end_port - 1,
-                            model::to_string(*shared))};
+                            model::to_string(pool_transport(*protocol)), b.item->start_port,
+                            b.item->end_port - 1, a.item->item_name, a.item->start_port,
+                            a.item->end_port - 1, model::to_string(*shared))};
 }
 
 // What the pool asks of all listeners, at each provider of this item's.
 std::optional<Breach> check_attribute_for(const PortPool& pool, const ReadItem& read) {
   if (!pool.spec.listener_attribute) return std::nullopt;
+  if (auto breach =
+          check_policy(*pool.spec.listener_attribute, /*layer7=*/false, "spec.listenerAttribute"))
+    return breach;
   for (const LoadBalancerRef& ref : read.load_balancers) {
     if (auto breach = check_attribute(*pool.spec.listener_attribute, /*layer7=*/false,
                                       model::traits_of(ref.provider), "spec.listenerAttribute"))
@@ -177,13 +206,13 @@ std::optional<Breach> check_growth(const PortPoolItem& before, const PortPoolIte
   }
   const auto had = protocols_of(before);
   const auto has = protocols_of(after);
-  for (const model::Transport protocol : had ? *had : std::vector<model::Transport>{}) {
+  for (const model::Protocol protocol : had ? *had : std::vector<model::Protocol>{}) {
     if (!has || std::ranges::find(*has, protocol) != has->end()) continue;
     return Breach{
         path + ".protocol",
         fmt::format("'{}' leaves out {}, which the item has: protocols may only be added; "
                     "add another item",
-                    after.protocol, model::to_string(protocol))};
+                    after.protocol, pool_protocol_text(protocol))};
   }
   return std::nullopt;
 }
@@ -194,24 +223,31 @@ model::PortRange ports_of(const PortPoolItem& item) {
   return {static_cast<model::Port>(item.start_port), static_cast<model::Port>(item.end_port - 1)};
 }
 
-Result<std::vector<model::Transport>> protocols_of(const PortPoolItem& item) {
+Result<std::vector<model::Protocol>> protocols_of(const PortPoolItem& item) {
   if (trimmed(item.protocol).empty())
-    return std::vector{model::Transport::tcp, model::Transport::udp};
-  std::set<model::Transport> found;
+    return std::vector{model::Protocol::tcp, model::Protocol::udp};
+  std::map<model::Transport, model::Protocol> found;
   std::string_view rest = item.protocol;
   while (true) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = trimmed(rest.substr(0, comma));
-    Result<model::Transport> protocol = model::parse_transport(word);
-    if (word == kTlsProtocol) return fail(Code::invalid, "'{}': {}", item.protocol, kNoTls);
-    if (!protocol && word == "TCP_UDP")
+    if (word == "TCP_UDP")
       return fail(Code::invalid, "'{}': for both protocols write TCP,UDP, or leave it out", word);
-    if (!protocol) return pass(protocol);
-    found.insert(*protocol);
+    const Result<model::Protocol> protocol = parse_pool_protocol(word);
+    if (!protocol) return fail(protocol.error());
+    const auto [first, is_new] = found.emplace(pool_transport(*protocol), *protocol);
+    if (!is_new && first->second != *protocol) {
+      return fail(Code::invalid,
+                  "'{}': a port speaks TCP or {}, which is TCP too: write another item for the "
+                  "other, with other ports",
+                  item.protocol, kTlsProtocol);
+    }
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);
   }
-  return std::vector(found.begin(), found.end());
+  std::vector<model::Protocol> out;
+  for (const auto& [transport, protocol] : found) out.push_back(protocol);
+  return out;
 }
 
 std::int64_t slot_count(const PortPoolItem& item) {

@@ -70,7 +70,8 @@ TEST(PortPool, RefusalsNameObjectFieldAndWhatIsAllowed) {
             "item 'a' (100-109) on load balancer edge:lb-1");
   EXPECT_EQ(
       refusal("protocol: TCP", "protocol: SCTP"),
-      "PortPool games/rooms: spec.poolItems[0].protocol: protocol 'SCTP' is not one of TCP, UDP");
+      "PortPool games/rooms: spec.poolItems[0].protocol: protocol 'SCTP' is not one of TCP, UDP, "
+      "TCP_SSL");
   EXPECT_EQ(refusal("[lb-1]", "[]"),
             "PortPool games/rooms: spec.poolItems[0].loadBalancerIDs: is required: name at least "
             "one load balancer, for example [\"lb-1\"]");
@@ -104,6 +105,8 @@ TEST(PortPool, AttributesAreWhatTheLoadBalancersTake) {
   const model::LoadBalancerDefaults edge{};
   const model::LoadBalancerDefaults tencent{model::Provider::tencent, "ap-nanjing"};
   EXPECT_EQ(refused("lbPolicy: IP_HASH", edge), "");
+  EXPECT_EQ(refused("lbPolicy: ROUND", edge),
+            "spec.listenerAttribute.lbPolicy: 'ROUND' is not one of WRR, LEAST_CONN");
   EXPECT_EQ(refused("lbPolicy: IP_HASH", tencent),
             "spec.listenerAttribute.lbPolicy: 'IP_HASH' is for HTTP and HTTPS alone on Tencent "
             "load balancers: write WRR or LEAST_CONN");
@@ -133,10 +136,67 @@ TEST(PortPool, SegmentsAreForPublicLoadBalancers) {
             "ap-nanjing:lb-1, which is an internal load balancer: only public ones have them");
 }
 
-TEST(PortPool, TlsIsRefusedInsteadOfBeingCarriedAsPlainTcp) {
-  EXPECT_EQ(refusal("protocol: TCP", "protocol: 'TCP,TCP_SSL'"),
-            "PortPool games/rooms: spec.poolItems[0].protocol: 'TCP,TCP_SSL': no load balancer "
-            "here ends TLS; write TCP, and let the Pod end it");
+// TLS that ends at the load balancer: the item says with which certificate.
+TEST(PortPool, TlsNeedsACertificate) {
+  const auto tls = [](const std::string& rest) {
+    return refusal("protocol: TCP", "protocol: TCP_SSL" + rest);
+  };
+  const std::string item = "PortPool games/rooms: spec.poolItems[0].";
+  EXPECT_EQ(tls(", certificate: {certID: front}"), "");
+  EXPECT_EQ(tls(", certificate: {mode: UNIDIRECTIONAL, certID: front}"), "");
+  EXPECT_EQ(tls(", certificate: {mode: MUTUAL, certID: front, certCaID: players}"), "");
+  EXPECT_EQ(tls(""), item + "certificate.certID: is required with protocol TCP_SSL");
+  EXPECT_EQ(tls(", certificate: {mode: UNIDIRECTIONAL}"),
+            item + "certificate.certID: is required with protocol TCP_SSL");
+  EXPECT_EQ(tls(", certificate: {mode: TWO_WAY, certID: front}"),
+            item + "certificate.mode: 'TWO_WAY' is not one of UNIDIRECTIONAL, MUTUAL");
+  EXPECT_EQ(tls(", certificate: {mode: MUTUAL, certID: front}"),
+            item +
+                "certificate.certCaID: is required with mode MUTUAL: the certificate of the "
+                "authority that signed those of clients");
+  EXPECT_EQ(tls(", certificate: {certID: front, certCaID: players}"),
+            item +
+                "certificate.certCaID: 'players' is for mode MUTUAL, and the mode is "
+                "UNIDIRECTIONAL: write MUTUAL, or leave it out");
+  EXPECT_EQ(tls(", segmentLength: 2, certificate: {certID: front}"),
+            item + "segmentLength: 2 with protocol TCP_SSL: segments are for TCP and UDP");
+  EXPECT_EQ(refusal("[lb-1], protocol: TCP",
+                    "['projects/p/regions/r/addresses/a'], protocol: TCP_SSL, certificate: "
+                    "{certID: front}"),
+            item +
+                "protocol: 'TCP_SSL' with Google load balancers "
+                "('projects/p/regions/r/addresses/a'), which do not speak TCP_SSL");
+}
+
+TEST(PortPool, TlsTakesAPortOfTcp) {
+  PortPoolItem item{.protocol = "UDP, TCP_SSL"};
+  EXPECT_EQ(protocols_of(item).value(), (std::vector{model::Protocol::tls, model::Protocol::udp}));
+  EXPECT_EQ(refusal("protocol: TCP", "protocol: 'TCP_SSL,TCP', certificate: {certID: front}"),
+            "PortPool games/rooms: spec.poolItems[0].protocol: 'TCP_SSL,TCP': a port speaks TCP or "
+            "TCP_SSL, which is TCP too: write another item for the other, with other ports");
+  const std::string both =
+      "protocol: TCP_SSL, certificate: {certID: front}, startPort: 105, endPort: 120";
+  EXPECT_EQ(refusal("startPort: 110, endPort: 120", both),
+            "PortPool games/rooms: spec.poolItems[1].startPort: TCP ports 105-119 overlap those of "
+            "item 'a' (100-109) on load balancer edge:lb-1");
+}
+
+TEST(PortPool, ACertificateMayChangeAndWhatIsSpokenMayNot) {
+  PortPool before = pool(kTwoItems);
+  before.spec.pool_items[0].protocol = "TCP_SSL";
+  before.spec.pool_items[0].certificate = ListenerCertificate{.cert_id = "front"};
+  PortPool after = before;
+  after.spec.pool_items[0].certificate->cert_id = "front-2027";
+  EXPECT_TRUE(validate_update(before, after));
+  after.spec.pool_items[0].protocol = "TCP_SSL,UDP";
+  EXPECT_TRUE(validate_update(before, after));
+  after.spec.pool_items[0].protocol = "TCP";
+  EXPECT_EQ(validate_update(before, after).error().message,
+            "'TCP' leaves out TCP_SSL, which the item has: protocols may only be added; add "
+            "another item");
+  EXPECT_EQ(validate_update(pool(kTwoItems), before).error().message,
+            "'TCP_SSL' leaves out TCP, which the item has: protocols may only be added; add "
+            "another item");
 }
 
 TEST(PortPool, BothProtocolsAreWrittenWithAComma) {
@@ -152,7 +212,7 @@ metadata: {namespace: games, name: rooms}
 spec:
   allocatePolicy: avg
   listenerAttribute:
-    lbPolicy: ROUND
+    lbPolicy: LEAST_CONN
     sessionTime: 30
     keepAliveEnable: 1
     healthCheck: {enabled: true, httpCode: 2}
@@ -173,12 +233,10 @@ spec:
                 "items are used in their order",
                 "PortPool games/rooms: spec.poolItems[0].endPort: [100, 113) in segments of 5: the "
                 "last 3 ports are not used",
-                "PortPool games/rooms: spec.poolItems[0].certificate: is kept and not used: TCP "
-                "and UDP are carried as they are",
+                "PortPool games/rooms: spec.poolItems[0].certificate: is kept and not used: it "
+                "is for protocol TCP_SSL",
                 "PortPool games/rooms: spec.poolItems[0].uptimeCheck: is kept and not acted on: no "
                 "dial test is made",
-                "PortPool games/rooms: spec.listenerAttribute.lbPolicy: 'ROUND' is none of WRR, "
-                "LEAST_CONN, IP_HASH: WRR is used",
                 "PortPool games/rooms: spec.listenerAttribute: kept and not acted on: "
                 "keepAliveEnable, healthCheck.httpCode"}));
 }
@@ -350,13 +408,15 @@ TEST(Listener, StaysSmallInMemory) {
 
 TEST(Listener, NamesAreThoseOfUpstreamMadeValid) {
   using model::Provider;
-  EXPECT_EQ(pool_listener_name({Provider::tencent, "ap-nanjing", "lb-00001"}, model::Transport::tcp,
+  EXPECT_EQ(pool_listener_name({Provider::tencent, "ap-nanjing", "lb-00001"}, model::Protocol::tcp,
                                {31000, 31000}),
             "lb-00001-tcp-31000");
-  EXPECT_EQ(pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Transport::udp,
-                               {31000, 31004}),
-            "lb-00001-udp-31000-31004");
-  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Transport::udp, {1, 1}),
+  EXPECT_EQ(
+      pool_listener_name({Provider::tencent, "", "lb-00001"}, model::Protocol::udp, {31000, 31004}),
+      "lb-00001-udp-31000-31004");
+  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Protocol::tls, {1, 1}),
+            "demo-tcpssl-1");
+  EXPECT_EQ(pool_listener_name({Provider::edge, "", "demo"}, model::Protocol::udp, {1, 1}),
             "demo-udp-1");
 }
 

@@ -43,18 +43,16 @@ class Warnings {
            fmt::format("[{}, {}) in segments of {}: the last {} ports are not used",
                        item.start_port, item.end_port, item.segment_length, rest));
     }
-    if (item.certificate)
-      warn(path + ".certificate", "is kept and not used: TCP and UDP are carried as they are");
+    const auto protocols = protocols_of(item);
+    const bool is_tls =
+        protocols && std::ranges::find(*protocols, model::Protocol::tls) != protocols->end();
+    if (item.certificate && !is_tls)
+      warn(path + ".certificate", "is kept and not used: it is for protocol TCP_SSL");
     if (is_dialled(item.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
   }
 
   void look_at_attribute(const ListenerAttribute& attribute) {
     const std::string path = "spec.listenerAttribute";
-    const std::string& policy = attribute.lb_policy;
-    if (!policy.empty() && policy != "WRR" && policy != "LEAST_CONN" && policy != "IP_HASH") {
-      warn(path + ".lbPolicy",
-           fmt::format("'{}' is none of WRR, LEAST_CONN, IP_HASH: WRR is used", policy));
-    }
     if (is_dialled(attribute.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
     std::string unused;
     const auto note = [&](bool given, std::string_view name) {

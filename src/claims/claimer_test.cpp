@@ -9,7 +9,7 @@ namespace berth::claims {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Transport;
+using model::Protocol;
 using ::testing::ElementsAre;
 using testing::encoded;
 using ::testing::HasSubstr;
@@ -19,7 +19,7 @@ using testing::with_claim;
 using wire::Object;
 
 const SlotRequest kBoth{.pool = {"games", "rooms"},
-                        .protocols = {Transport::tcp, Transport::udp},
+                        .protocols = {Protocol::tcp, Protocol::udp},
                         .pod_port = {.port = 8000}};
 
 TEST_F(ClaimerTest, WhatIsTakenIsOnTheServer) {
@@ -123,7 +123,7 @@ TEST_F(ClaimerTest, BothProtocolsOfOnePortOrAnotherPort) {
   open(30002, "TCP,UDP");
   api_.on({"PATCH", "listeners/demo-udp-30000"}, {.before = [&] {
             api_.put(kListener,
-                     encoded(with_claim(lock_at({.protocol = Transport::udp}), claim("b"))));
+                     encoded(with_claim(lock_at({.protocol = Protocol::udp}), claim("b"))));
           }});
   EXPECT_EQ(ports(claim_at(here_, "a", {kBoth})), "30001");
   EXPECT_EQ(holder_of(30000, "tcp"), "") << "half of a port is given back";

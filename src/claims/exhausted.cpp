@@ -6,10 +6,10 @@
 namespace berth::claims {
 namespace {
 
-std::string names_of(const std::vector<model::Transport>& protocols) {
+std::string names_of(const std::vector<model::Protocol>& protocols) {
   std::string text;
-  for (const model::Transport protocol : protocols)
-    text += fmt::format("{}{}", text.empty() ? "" : "_", model::to_string(protocol));
+  for (const model::Protocol protocol : protocols)
+    text += fmt::format("{}{}", text.empty() ? "" : "_", api::pool_protocol_text(protocol));
   return text;
 }
 
@@ -37,17 +37,18 @@ std::string list_items(const api::PortPool& pool) {
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     std::string protocols;
     if (const auto found = api::protocols_of(item)) {
-      for (const model::Transport protocol : *found)
-        protocols += fmt::format("{}{}", protocols.empty() ? "" : ", ", model::to_string(protocol));
+      for (const model::Protocol protocol : *found)
+        protocols +=
+            fmt::format("{}{}", protocols.empty() ? "" : ", ", api::pool_protocol_text(protocol));
     }
     text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", item.item_name, protocols);
   }
   return text;
 }
 
-bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Transport>& wanted) {
+bool has_protocols(const api::PortPoolItem& item, const std::vector<model::Protocol>& wanted) {
   const auto found = api::protocols_of(item);
-  return found && std::ranges::all_of(wanted, [&](model::Transport protocol) {
+  return found && std::ranges::all_of(wanted, [&](model::Protocol protocol) {
            return std::ranges::find(*found, protocol) != found->end();
          });
 }
@@ -64,7 +65,7 @@ void add(PodNames& names, const ledger::Claim& claim, std::optional<std::string_
 
 // Listeners that the request could have had.
 bool fits(const api::Listener& listener, const SlotRequest& request) {
-  const auto protocol = transport_of(listener);
+  const auto protocol = protocol_of(listener);
   return protocol && std::ranges::count(request.protocols, *protocol) != 0 &&
          (request.item.empty() || item_of(listener) == request.item) &&
          // Locks alone have the annotation.

@@ -27,7 +27,7 @@ class ExhaustedTest : public ::testing::Test {
     return ports;
   }
   Error told(const Asker& asker) {
-    return exhausted({.pool = {"games", "rooms"}, .protocols = {model::Transport::tcp}}, store_,
+    return exhausted({.pool = {"games", "rooms"}, .protocols = {model::Protocol::tcp}}, store_,
                      asker);
   }
 

@@ -14,7 +14,7 @@ struct Group {
 };
 
 bool answers(const SlotRequest& request, const api::Listener& lock) {
-  const auto protocol = transport_of(lock);
+  const auto protocol = protocol_of(lock);
   return pool_of(lock) == request.pool && protocol &&
          std::ranges::count(request.protocols, *protocol) != 0 &&
          (request.item.empty() || item_of(lock) == request.item);
@@ -23,7 +23,7 @@ bool answers(const SlotRequest& request, const api::Listener& lock) {
 bool is_complete(const SlotRequest& request, const std::vector<ListenerPtr>& locks) {
   if (locks.size() != request.protocols.size()) return false;
   for (std::size_t i = 0; i < locks.size(); ++i) {
-    if (transport_of(*locks[i]) != request.protocols[i]) return false;
+    if (protocol_of(*locks[i]) != request.protocols[i]) return false;
     if (locks[i]->spec.port != locks[0]->spec.port) return false;
   }
   return true;
@@ -55,7 +55,7 @@ std::vector<Group> matches(const std::vector<SlotRequest>& requests,
     bool complete = true;
     for (std::size_t i = 0; i < requests.size(); ++i) {
       std::ranges::sort(group.by_entry[i], {}, [](const ListenerPtr& lock) {
-        return transport_of(*lock).value_or(model::Transport::tcp);
+        return protocol_of(*lock).value_or(model::Protocol::tcp);
       });
       complete = complete && is_complete(requests[i], group.by_entry[i]);
     }

@@ -9,7 +9,7 @@ namespace {
 
 using ledger::Claim;
 using ledger::SlotState;
-using model::Transport;
+using model::Protocol;
 using std::chrono::seconds;
 using testing::kNow;
 using testing::lock_at;
@@ -17,9 +17,9 @@ using testing::Place;
 using testing::with_claim;
 
 const kube::ObjectKey kRooms{"games", "rooms"};
-const SlotRequest kTcp{.pool = kRooms, .protocols = {Transport::tcp}};
-const SlotRequest kUdp{.pool = kRooms, .protocols = {Transport::udp}};
-const SlotRequest kBoth{.pool = kRooms, .protocols = {Transport::tcp, Transport::udp}};
+const SlotRequest kTcp{.pool = kRooms, .protocols = {Protocol::tcp}};
+const SlotRequest kUdp{.pool = kRooms, .protocols = {Protocol::udp}};
+const SlotRequest kBoth{.pool = kRooms, .protocols = {Protocol::tcp, Protocol::udp}};
 
 bool any(const Claim&) { return true; }
 
@@ -41,7 +41,7 @@ Claim attempt(const std::string& token, WallTime since = kNow) {
   return out;
 }
 
-ListenerPtr held(model::Port port, const Claim& claim, Transport protocol = Transport::tcp,
+ListenerPtr held(model::Port port, const Claim& claim, Protocol protocol = Protocol::tcp,
                  std::string item = "item1") {
   const Place place{.item = std::move(item), .protocol = protocol, .ports = {port, port}};
   return std::make_shared<const api::Listener>(with_claim(lock_at(place), claim));
@@ -68,20 +68,20 @@ TEST(Reclaim, ANameGetsItsSlotAgain) {
 }
 
 TEST(Reclaim, SeveralPortsComeBackInTheOrderOfTheRequest) {
-  EXPECT_EQ(newest({kTcp, kTcp, kUdp}, {held(30009, claim("a", 2), Transport::udp),
+  EXPECT_EQ(newest({kTcp, kTcp, kUdp}, {held(30009, claim("a", 2), Protocol::udp),
                                         held(30001, claim("a", 1)), held(30007, claim("a", 0))}),
             (Names{{"TCP 30007"}, {"TCP 30001"}, {"UDP 30009"}}));
 }
 
 TEST(Reclaim, BothProtocolsComeBackOnTheirPortTcpFirst) {
-  EXPECT_EQ(newest({kBoth}, {held(30004, claim("a"), Transport::udp), held(30004, claim("a"))}),
+  EXPECT_EQ(newest({kBoth}, {held(30004, claim("a"), Protocol::udp), held(30004, claim("a"))}),
             (Names{{"TCP 30004", "UDP 30004"}}));
 }
 
 TEST(Reclaim, APartOfWhatIsAskedForIsNothing) {
   EXPECT_EQ(newest({kTcp, kTcp}, {held(30000, claim("a", 0))}), Names{}) << "one of two ports";
   EXPECT_EQ(newest({kBoth}, {held(30000, claim("a"))}), Names{}) << "one of two protocols";
-  EXPECT_EQ(newest({kBoth}, {held(30000, claim("a")), held(30001, claim("a"), Transport::udp)}),
+  EXPECT_EQ(newest({kBoth}, {held(30000, claim("a")), held(30001, claim("a"), Protocol::udp)}),
             Names{})
       << "two ports where one is asked for";
   EXPECT_EQ(newest({kTcp}, {held(30000, claim("a")), held(30001, claim("a"))}), Names{})
@@ -106,7 +106,7 @@ TEST(Reclaim, AnotherPoolItemOrProtocolIsNoAnswer) {
   SlotRequest pinned = kTcp;
   pinned.item = "item2";
   EXPECT_EQ(newest({pinned}, {held(30000, claim("a"))}), Names{});
-  EXPECT_EQ(newest({pinned}, {held(30000, claim("a"), Transport::tcp, "item2")}),
+  EXPECT_EQ(newest({pinned}, {held(30000, claim("a"), Protocol::tcp, "item2")}),
             (Names{{"TCP 30000"}}));
   SlotRequest elsewhere = kTcp;
   elsewhere.pool.name = "halls";

@@ -110,15 +110,15 @@ std::string_view item_of(const api::Listener& listener) {
   return kube::get(listener.meta.annotations, kItemAnnotation);
 }
 
-std::optional<model::Transport> transport_of(const api::Listener& listener) {
-  const Result<model::Transport> transport = model::parse_transport(listener.spec.protocol);
-  return transport ? std::optional(*transport) : std::nullopt;
+std::optional<model::Protocol> protocol_of(const api::Listener& listener) {
+  const Result<model::Protocol> protocol = api::parse_pool_protocol(listener.spec.protocol);
+  return protocol ? std::optional(*protocol) : std::nullopt;
 }
 
 bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb) {
-  const auto transport = transport_of(listener);
-  return transport && listener.meta.name ==
-                          api::pool_listener_name(lb, *transport, api::ports_of(listener.spec));
+  const auto protocol = protocol_of(listener);
+  return protocol &&
+         listener.meta.name == api::pool_listener_name(lb, *protocol, api::ports_of(listener.spec));
 }
 
 std::span<const model::Transport> transports_of(const api::Listener& listener) {

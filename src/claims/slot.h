@@ -68,8 +68,8 @@ bool belongs_to_pool(const api::Listener& listener);
 // The pool that its labels name, whoever made it.
 kube::ObjectKey pool_of(const api::Listener& listener);
 std::string_view item_of(const api::Listener& listener);
-// Of a slot: a pool's Listeners speak TCP or UDP. Nothing for any other.
-std::optional<model::Transport> transport_of(const api::Listener& listener);
+// Of a slot: a pool's Listeners speak TCP, UDP or TCP_SSL. Nothing for any other.
+std::optional<model::Protocol> protocol_of(const api::Listener& listener);
 // There is one Listener of a pool for each port of a load balancer, and this is its name.
 bool has_name_of_its_port(const api::Listener& listener, const model::LoadBalancerRef& lb);
 // What its ports are ports of: HTTPS takes TCP. Nothing when its protocol is not known.

@@ -23,7 +23,7 @@ ledger::ItemShape shape_of(const api::PortPoolItem& item, std::size_t load_balan
           .segment = static_cast<std::uint32_t>(std::max<std::int64_t>(item.segment_length, 1)),
           .slots = static_cast<std::uint32_t>(api::slot_count(item)),
           .load_balancers = static_cast<std::uint32_t>(load_balancers),
-          .transports = api::protocols_of(item).value_or(std::vector<model::Transport>{})};
+          .protocols = api::protocols_of(item).value_or(std::vector<model::Protocol>{})};
 }
 
 }  // namespace
@@ -121,11 +121,11 @@ void SlotIndex::refresh() {
 }
 
 void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) const {
-  const auto transport = transport_of(listener);
+  const auto protocol = protocol_of(listener);
   const auto ref = load_balancer_of(listener, {});
-  if (!transport || !ref) return;
+  if (!protocol || !ref) return;
   const auto place =
-      pool.slots->find(item_of(listener), *transport, static_cast<model::Port>(listener.spec.port));
+      pool.slots->find(item_of(listener), *protocol, static_cast<model::Port>(listener.spec.port));
   if (!place) return;
   Balancers& balancers = pool.load_balancers[place->item];
   const auto text = text_for(balancers, listener, *ref);
@@ -144,8 +144,8 @@ void SlotIndex::note(Pool& pool, const api::Listener& listener, bool present) co
 std::uint32_t SlotIndex::free_slots(const Pool& pool) {
   std::uint32_t free = 0;
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i)
-    for (const model::Transport transport : pool.slots->items()[i].transports)
-      free += pool.slots->usage(i, transport).free;
+    for (const model::Protocol protocol : pool.slots->items()[i].protocols)
+      free += pool.slots->usage(i, protocol).free;
   return free;
 }
 
@@ -153,7 +153,7 @@ SlotChoice SlotIndex::choice_at(const Pool& pool, const SlotRequest& request,
                                 const ledger::SlotPlace& place) {
   const ledger::ItemShape& item = pool.slots->items()[place.item];
   SlotChoice choice{.item = item.name, .ports = item.ports_of(place.slot)};
-  for (const model::Transport protocol : request.protocols) {
+  for (const model::Protocol protocol : request.protocols) {
     choice.locks.push_back(
         {request.pool.ns,
          api::pool_listener_name(pool.load_balancers[place.item].first, protocol, choice.ports)});
@@ -178,7 +178,7 @@ std::optional<SlotChoice> SlotIndex::reserve(const SlotRequest& request, std::ui
   Pool& pool = *it->second;
   const auto place = pool.slots->choose(request.item, request.protocols, start);
   if (!place) return std::nullopt;
-  for (const model::Transport protocol : request.protocols)
+  for (const model::Protocol protocol : request.protocols)
     pool.slots->set_taken({place->item, protocol, place->slot}, true);
   SlotChoice choice = choice_at(pool, request, *place);
   pool.reserved.insert(choice.locks.begin(), choice.locks.end());
@@ -220,8 +220,8 @@ void SlotIndex::add_usage(const kube::ObjectKey& key, const Pool& pool,
                           std::vector<ItemUsage>& out) {
   for (std::uint32_t i = 0; i < pool.slots->items().size(); ++i) {
     const ledger::ItemShape& item = pool.slots->items()[i];
-    for (const model::Transport transport : item.transports)
-      out.push_back({key, item.name, transport, pool.slots->usage(i, transport)});
+    for (const model::Protocol protocol : item.protocols)
+      out.push_back({key, item.name, protocol, pool.slots->usage(i, protocol)});
   }
 }
 

@@ -23,9 +23,9 @@ using PoolStore = kube::Store<api::PortPool>;
 
 struct SlotRequest {
   kube::ObjectKey pool{};
-  std::string item{};                         // empty: any
-  std::vector<model::Transport> protocols{};  // all on the same port, TCP before UDP
-  model::PodPort pod_port{};                  // where they lead
+  std::string item{};                        // empty: any
+  std::vector<model::Protocol> protocols{};  // all on the same port, TCP before UDP
+  model::PodPort pod_port{};                 // where they lead
 };
 
 // A slot with the Listeners that are its locks, one per protocol in the order of the request.
@@ -38,7 +38,7 @@ struct SlotChoice {
 struct ItemUsage {
   kube::ObjectKey pool{};
   std::string item{};
-  model::Transport transport = model::Transport::tcp;
+  model::Protocol protocol = model::Protocol::tcp;
   ledger::SlotUsage usage{};
 };
 

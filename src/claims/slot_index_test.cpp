@@ -9,7 +9,7 @@ namespace {
 
 using ledger::SlotState;
 using model::PortRange;
-using model::Transport;
+using model::Protocol;
 using testing::leading_to;
 using testing::lock_at;
 using testing::peer_at;
@@ -18,9 +18,9 @@ using testing::pool_with;
 using testing::tcp_item;
 using testing::with_claim;
 
-const std::vector<Transport> kTcp{Transport::tcp};
-const std::vector<Transport> kUdp{Transport::udp};
-const std::vector<Transport> kBoth{Transport::tcp, Transport::udp};
+const std::vector<Protocol> kTcp{Protocol::tcp};
+const std::vector<Protocol> kUdp{Protocol::udp};
+const std::vector<Protocol> kBoth{Protocol::tcp, Protocol::udp};
 const kube::ObjectKey kRooms{"games", "rooms"};
 
 // The caches of a replica, with the index on them.
@@ -55,7 +55,7 @@ class Replica {
       const auto lbs = api::load_balancers_of(item, {}).value();
       const auto protocols = api::protocols_of(item).value();
       for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
-        for (const Transport protocol : protocols)
+        for (const Protocol protocol : protocols)
           for (const auto& lb : lbs) {
             const Place place{item.item_name, lb.id, protocol, api::slot_ports(item, slot)};
             put(lb == lbs.front() ? lock_at(place) : peer_at(place));
@@ -68,12 +68,12 @@ class Replica {
     room_in.clear();
   }
 
-  std::optional<SlotChoice> choose(std::vector<Transport> protocols, std::string item = "",
+  std::optional<SlotChoice> choose(std::vector<Protocol> protocols, std::string item = "",
                                    std::uint32_t start = 0) const {
     return index_.choose({kRooms, std::move(item), std::move(protocols)}, start);
   }
   // The first port of the choice; 0 when there is none.
-  int port(std::vector<Transport> protocols, std::string item = "", std::uint32_t start = 0) const {
+  int port(std::vector<Protocol> protocols, std::string item = "", std::uint32_t start = 0) const {
     const auto choice = choose(std::move(protocols), std::move(item), start);
     return choice ? choice->ports.first : 0;
   }
@@ -202,7 +202,7 @@ TEST(SlotIndex, BothProtocolsGetOnePortAndItsTwoLocks) {
   item.protocol = "";
   replica.open(pool_with({item}));
   Place udp = at(30000);
-  udp.protocol = Transport::udp;
+  udp.protocol = Protocol::udp;
   replica.put(with_claim(lock_at(udp), claim_in(SlotState::bound)));
   EXPECT_EQ(replica.port(kTcp), 30000);
   EXPECT_EQ(replica.port(kUdp), 30001);
@@ -369,7 +369,7 @@ TEST(SlotIndex, CountsByItemAndProtocol) {
   ASSERT_EQ(usage.size(), 3u);
   EXPECT_EQ(usage[0].usage.free, 1u);
   EXPECT_EQ(usage[0].usage.ready, 2u);
-  EXPECT_EQ(usage[1].transport, Transport::udp);
+  EXPECT_EQ(usage[1].protocol, Protocol::udp);
   EXPECT_EQ(usage[1].usage.free, 2u);
   EXPECT_EQ(usage[2].item, "item2");
   EXPECT_EQ(usage[2].usage.free, 5u);
@@ -401,6 +401,20 @@ TEST(SlotIndex, WhatIsOnlyReservedIsNotSaidToBeInUse) {
   ASSERT_TRUE(replica.reserve({kRooms, "", kTcp}));
   replica.settle_all();
   EXPECT_EQ(replica.port(kTcp), 30000);
+}
+
+TEST(SlotIndex, PortsWithTlsAreGivenToThoseWhoAskForThem) {
+  api::PortPoolItem tls = tcp_item("tls", 30010, 30012);
+  tls.protocol = "TCP_SSL";
+  Replica replica;
+  replica.open(pool_with({tcp_item("plain", 30000, 30001), tls}));
+  EXPECT_EQ(replica.port(kTcp), 30000);
+  const auto choice = replica.choose({Protocol::tls});
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->item, "tls");
+  EXPECT_EQ(choice->locks.front().name, "demo-tcpssl-30010");
+  EXPECT_EQ(replica.port(kTcp, "tls"), 0);
+  EXPECT_EQ(replica.index().usage_of(kRooms)[1].protocol, Protocol::tls);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace berth::claims {
 
 inline const kube::ResourceType& kListener = api::listener_kind().type;
 inline const SlotRequest kTcp{
-    .pool = {"games", "rooms"}, .protocols = {model::Transport::tcp}, .pod_port = {.port = 8000}};
+    .pool = {"games", "rooms"}, .protocols = {model::Protocol::tcp}, .pod_port = {.port = 8000}};
 
 class ClaimerTest : public ::testing::Test {
  protected:

@@ -17,7 +17,7 @@ inline void open_pool(kube::testing::ScriptedApi& api, const api::PortPool& pool
   for (const api::PortPoolItem& item : pool.spec.pool_items) {
     const auto protocols = api::protocols_of(item).value();
     for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
-      for (const model::Transport protocol : protocols)
+      for (const model::Protocol protocol : protocols)
         api.put(api::listener_kind().type,
                 encoded(lock_at({.item = item.item_name,
                                  .protocol = protocol,

@@ -87,7 +87,7 @@ inline api::Listener applied(api::Listener listener) {
 struct Place {
   std::string item = "item1";
   std::string lb = "demo";  // of the edge
-  model::Transport protocol = model::Transport::tcp;
+  model::Protocol protocol = model::Protocol::tcp;
   model::PortRange ports{30000, 30000};
 };
 
@@ -108,7 +108,7 @@ inline api::Listener peer_at(const Place& place) {
   listener.spec = {.load_balancer_id = "edge:" + place.lb,
                    .port = place.ports.first,
                    .end_port = place.ports.size() > 1 ? place.ports.last : 0,
-                   .protocol = std::string(model::to_string(place.protocol))};
+                   .protocol = std::string(api::pool_protocol_text(place.protocol))};
   return applied(sealed(std::move(listener)));
 }
 

@@ -179,8 +179,9 @@ std::vector<Result<model::ListenerId>> EdgeDriver::create(
   const Result<std::vector<SocketAddress>> vips = vips_of(place.lb);
   if (!vips) return all_failed<model::ListenerId>(wanted.size(), vips.error());
   std::vector<Result<model::ListenerId>> outcomes;
+  CertificatesOnce source(options_.certificates.get());
   for (const model::ListenerSpec& spec : wanted) {
-    Result<SiteCertificates> certificates = certificates_of(context, spec);
+    Result<SiteCertificates> certificates = certificates_of(context, spec, source.get());
     const MutexLock lock(mu_);
     outcomes.push_back(certificates ? create_one(place.lb, *vips, spec, std::move(*certificates))
                                     : Result<model::ListenerId>(pass(certificates)));

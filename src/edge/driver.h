@@ -196,7 +196,8 @@ class EdgeDriver final : public lb::Listeners, public lb::Directory, public lb::
   // Of sites (driver_sites.cpp). Checks first, so that nobody is asked for certificates in vain;
   // of others, none.
   Result<SiteCertificates> certificates_of(const Context& context,
-                                           const model::ListenerSpec& wanted);
+                                           const model::ListenerSpec& wanted,
+                                           lb::CertificateSource* source);
   Result<haproxy::Supervisor*> supervisor();
   std::shared_ptr<const haproxy::State> site_state() const;
   Result<ListenerRecord*> find_site(const model::LoadBalancerRef& lb, const model::ListenerId& id)

@@ -70,7 +70,8 @@ std::shared_ptr<const haproxy::State> EdgeDriver::site_state() const {
 }
 
 Result<SiteCertificates> EdgeDriver::certificates_of(const Context& context,
-                                                     const model::ListenerSpec& wanted) {
+                                                     const model::ListenerSpec& wanted,
+                                                     lb::CertificateSource* source) {
   if (!is_site(wanted.protocol)) return SiteCertificates{};
   if (const Result<haproxy::Supervisor*> there = supervisor(); !there) return fail(there.error());
   const Result<ForwardSpec> spec = forward_of(wanted);
@@ -78,7 +79,7 @@ Result<SiteCertificates> EdgeDriver::certificates_of(const Context& context,
   if (Result<> good = check_site(*spec); !good) return pass(good);
   for (const model::Rule& rule : spec->rules)
     if (Result<> good = check_rule(*spec, rule.key, rule.attributes); !good) return pass(good);
-  return read_certificates(context, options_.certificates.get(), wanted.attributes.tls);
+  return read_certificates(context, source, wanted.attributes.tls);
 }
 
 Result<ListenerRecord*> EdgeDriver::find_site(const model::LoadBalancerRef& lb,
@@ -168,10 +169,11 @@ std::vector<Result<>> EdgeDriver::create_rules(const Context& context, const lb:
   if (context.expired()) return all_failed<void>(wanted.size(), context.end_error());
   std::vector<Result<>> outcomes(wanted.size());
   SiteCall call;
+  CertificatesOnce source(options_.certificates.get());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const lb::NewRule& rule = wanted[i];
     Result<SiteCertificates> certificates =
-        read_certificates(context, options_.certificates.get(), rule.attributes.tls);
+        read_certificates(context, source.get(), rule.attributes.tls);
     const MutexLock lock(mu_);
     const Result<ListenerRecord*> record = find_site(place.lb, rule.rule.listener);
     if (!record) {
@@ -221,10 +223,11 @@ std::vector<Result<>> EdgeDriver::change_rules(const Context& context, const lb:
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes(changes.size());
   SiteCall call;
+  CertificatesOnce source(options_.certificates.get());
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const lb::RuleChange& change = changes[i];
     Result<SiteCertificates> certificates =
-        read_certificates(context, options_.certificates.get(), change.attributes.tls);
+        read_certificates(context, source.get(), change.attributes.tls);
     const MutexLock lock(mu_);
     ListenerRecord* const record = table_.find(place.lb, change.rule.listener);
     if (record == nullptr || !is_site(record->spec.protocol)) {
@@ -248,10 +251,11 @@ std::vector<Result<>> EdgeDriver::change(const Context& context, const lb::Place
   if (context.expired()) return all_failed<void>(changes.size(), context.end_error());
   std::vector<Result<>> outcomes(changes.size());
   SiteCall call;
+  CertificatesOnce source(options_.certificates.get());
   for (std::size_t i = 0; i < changes.size(); ++i) {
     const lb::ListenerChange& change = changes[i];
     Result<SiteCertificates> certificates =
-        read_certificates(context, options_.certificates.get(), change.attributes.tls);
+        read_certificates(context, source.get(), change.attributes.tls);
     const MutexLock lock(mu_);
     ListenerRecord* const record = table_.find(place.lb, change.listener);
     if (record == nullptr) {
@@ -359,8 +363,9 @@ void EdgeDriver::renew_certificates(const Context& context, const model::LoadBal
     }
   }
   bool renewed = false;
+  CertificatesOnce source(options_.certificates.get());
   for (const Wanted& one : all) {
-    Result<SiteCertificates> now = read_certificates(context, options_.certificates.get(), one.tls);
+    Result<SiteCertificates> now = read_certificates(context, source.get(), one.tls);
     if (!now || now->names == one.has) continue;
     const MutexLock lock(mu_);
     ListenerRecord* const record = table_.find(lb, one.id);

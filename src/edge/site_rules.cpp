@@ -86,6 +86,22 @@ Result<SiteCertificates> read_certificates(const Context& context, lb::Certifica
   return out;
 }
 
+Result<lb::CertificateBytes> CertificatesOnce::certificate(const Context& context,
+                                                           const model::Certificate& wanted) {
+  auto it = certificates_.find(wanted);
+  if (it == certificates_.end())
+    it = certificates_.emplace(wanted, source_->certificate(context, wanted)).first;
+  return it->second;
+}
+
+Result<lb::CertificateBytes> CertificatesOnce::authority(const Context& context,
+                                                         const model::Certificate& wanted) {
+  auto it = authorities_.find(wanted);
+  if (it == authorities_.end())
+    it = authorities_.emplace(wanted, source_->authority(context, wanted)).first;
+  return it->second;
+}
+
 bool is_wide_open(const ForwardSpec& spec) {
   if (model::is_layer7(spec.protocol)) return !spec.rules.empty();
   return std::ranges::any_of(spec.rules, [](const auto& rule) { return !rule.targets.empty(); });

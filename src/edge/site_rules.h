@@ -2,6 +2,8 @@
 // but for `read_certificates`.
 #pragma once
 
+#include <map>
+
 #include "edge/listener_table.h"
 #include "lb/certificates.h"
 
@@ -17,6 +19,27 @@ Result<> check_rule(const ForwardSpec& site, const model::RuleKey& key,
 // they should be.
 Result<SiteCertificates> read_certificates(const Context& context, lb::CertificateSource* source,
                                            const Boxed<model::Tls>& wanted);
+
+// What one call reads of a source, each once: hundreds of listeners of a pool have one certificate.
+// For one thread, and no longer than the call.
+class CertificatesOnce final : public lb::CertificateSource {
+ public:
+  // Null: none can be read.
+  explicit CertificatesOnce(lb::CertificateSource* source) : source_(source) {}
+  lb::CertificateSource* get() { return source_ ? this : nullptr; }
+
+  Result<lb::CertificateBytes> certificate(const Context& context,
+                                           const model::Certificate& wanted) override;
+  Result<lb::CertificateBytes> authority(const Context& context,
+                                         const model::Certificate& wanted) override;
+
+ private:
+  using Read = std::map<model::Certificate, Result<lb::CertificateBytes>>;
+
+  lb::CertificateSource* const source_;
+  Read certificates_;
+  Read authorities_;
+};
 
 // It has sockets: of layer 7 with a rule, of TLS with a target.
 bool is_wide_open(const ForwardSpec& spec);

@@ -126,6 +126,22 @@ TEST_F(SiteTlsTest, TlsEndsHereForOtherProtocolsToo) {
   EXPECT_EQ(ask(door, "a.example.com"), "plain");
 }
 
+// All ports of a pool's item show one: it is asked for once in each call.
+TEST_F(SiteTlsTest, ListenersOfOneCertificateReadItTogether) {
+  std::vector<model::ListenerSpec> specs;
+  for (int i = 0; i < 5; ++i) {
+    const model::Port port = Edge::fresh_port();
+    specs.push_back(
+        model::plain_listener(model::Protocol::tls, {port, port}, fmt::format("tls-{}", port)));
+    specs.back().attributes.tls = tls_named(i < 4 ? "a" : "b");
+  }
+  for (const auto& made : edge_.driver->create(edge_.context, edge_.lb, specs))
+    ASSERT_TRUE(made) << made.error().to_string();
+  EXPECT_EQ(edge_.certificates->reads(), 2);
+  (void)edge_.driver->list(edge_.context, edge_.lb);
+  EXPECT_EQ(edge_.certificates->reads(), 4) << "the audit looks whether they were renewed";
+}
+
 TEST_F(SiteTlsTest, KeysLieInFilesThatOnlyWeCanRead) {
   const Edge::Door door = edge_.open_site(model::Protocol::https, {.tls = tls_named("a")});
   edge_.put(door.id, "a.example.com", "/", {{edge_.room("room")}}).value();

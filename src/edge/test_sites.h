@@ -44,9 +44,15 @@ class TestCertificates final : public lb::CertificateSource {
     given_.insert_or_assign(reference, std::move(bytes));
   }
 
+  int reads() const {
+    const MutexLock lock(mu_);
+    return reads_;
+  }
+
   Result<lb::CertificateBytes> certificate(const Context&,
                                            const model::Certificate& wanted) override {
     const MutexLock lock(mu_);
+    ++reads_;
     auto it = given_.find(wanted.reference);
     if (it == given_.end()) {
       const std::string name = wanted.reference.substr(wanted.reference.find('/') + 1);
@@ -63,7 +69,8 @@ class TestCertificates final : public lb::CertificateSource {
 
  private:
   const crypto::KeyPair authority_;
-  Mutex mu_;
+  mutable Mutex mu_;
+  int reads_ GUARDED_BY(mu_) = 0;
   std::map<std::string, Result<lb::CertificateBytes>> given_ GUARDED_BY(mu_);
 };
 

@@ -141,8 +141,7 @@ class Surveyor {
     }
   }
 
-  // One port has one listener at a load balancer: what comes waits until what has it is gone. Slots
-  // keep their ports for as long as they live.
+  // One port has one listener at a load balancer: what comes waits until what has it is gone.
   void hold_back_missing() {
     const auto leaving = leaving_by_port();
     if (leaving.empty()) return;
@@ -176,7 +175,7 @@ class Surveyor {
   // By the lowest of its ports that one of them has; null: none.
   static ListenerPtr first_in(const ByPort& leaving, const WantedListener& wanted) {
     const Result<model::Protocol> protocol = model::parse_protocol(wanted.spec.protocol);
-    if (wanted.leads != Leads::by_spec || !protocol) return nullptr;
+    if (!protocol) return nullptr;
     const model::PortRange ports = api::ports_of(wanted.spec);
     for (const model::Transport transport : model::transports_of(*protocol)) {
       const auto it = leaving.lower_bound(std::tuple(wanted.lb, transport, int{ports.first}));
@@ -206,6 +205,9 @@ class Surveyor {
       return;
     }
     if (!listener->status.listener_id.empty()) ++report.ready;
+    if (const std::string_view trouble = trouble_of(*listener);
+        !trouble.empty() && report.troubled++ == 0)
+      report.trouble = fmt::format("Listener {}: {}", wanted.name, trouble);
     compare(wanted, listener, granted);
     out_.found.push_back({&wanted, listener});
   }
@@ -273,6 +275,13 @@ class Surveyor {
 };
 
 }  // namespace
+
+std::string_view trouble_of(const api::Listener& listener) {
+  if (listener.meta.deleting || listener.status.status == api::kSynced) return {};
+  const bool is_made = !listener.status.listener_id.empty();
+  const bool is_behind = claims::are_targets_applied(listener) && !claims::is_applied(listener);
+  return is_made && !is_behind ? std::string_view() : std::string_view(listener.status.message);
+}
 
 bool is_its_own(const api::Listener& listener, const Owner& owner) {
   const claims::OwnerName named = claims::owner_of(listener);

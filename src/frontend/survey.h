@@ -53,6 +53,10 @@ struct Sight {
 Survey survey(const Owner& owner, const std::vector<WantedPart>& parts,
               std::map<std::string, PartReport> reports, const Sight& sight);
 
+// Why the load balancer does not have it, or has it with other attributes or another certificate:
+// what concerns its owner, whoever it leads to. Empty: nothing is in the way.
+std::string_view trouble_of(const api::Listener& listener);
+
 // Its labels say that it is this owner's, and another controller did not make it.
 bool is_its_own(const api::Listener& listener, const Owner& owner);
 

@@ -59,6 +59,10 @@ struct PartReport {
   std::size_t ready = 0;
   std::string problem{};  // why it cannot go on, or cannot be used
   bool refused = false;   // the problem is that it does not get its ports
+  // What a load balancer says of the first of its Listeners that it did not make, or did not
+  // change; and how many there are.
+  std::string trouble{};
+  std::size_t troubled = 0;
 };
 
 }  // namespace berth::frontend

@@ -28,18 +28,22 @@ std::uint16_t with_bit(std::uint16_t mask, std::uint32_t bit, bool on) {
 std::uint16_t all_of(std::uint32_t load_balancers) {
   return static_cast<std::uint16_t>((1u << load_balancers) - 1);
 }
+// No two protocols of an item share a transport: a port of a load balancer has one of each.
+std::size_t lane_number(model::Protocol protocol) {
+  return static_cast<std::size_t>(model::transports_of(protocol).front());
+}
 
 }  // namespace
 
-bool ItemShape::has(model::Transport transport) const {
-  return std::ranges::find(transports, transport) != transports.end();
+bool ItemShape::has(model::Protocol protocol) const {
+  return std::ranges::find(protocols, protocol) != protocols.end();
 }
 
 SlotTable::SlotTable(std::vector<ItemShape> items, Policy policy)
     : items_(std::move(items)), policy_(policy), lanes_(items_.size()) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    for (const model::Transport transport : items_[i].transports) {
-      Lane& lane = lanes_[i][static_cast<std::size_t>(transport)];
+    for (const model::Protocol protocol : items_[i].protocols) {
+      Lane& lane = lanes_[i][lane_number(protocol)];
       lane.empty.resize(items_[i].slots);
       lane.made.resize(items_[i].slots);
       lane.taken.resize(words_for(items_[i].slots));
@@ -49,23 +53,23 @@ SlotTable::SlotTable(std::vector<ItemShape> items, Policy policy)
   }
 }
 
-std::optional<SlotPlace> SlotTable::find(std::string_view item, model::Transport transport,
+std::optional<SlotPlace> SlotTable::find(std::string_view item, model::Protocol protocol,
                                          model::Port port) const {
   const auto it = std::ranges::find(items_, item, &ItemShape::name);
-  if (it == items_.end() || !it->has(transport) || port < it->first_port) return std::nullopt;
+  if (it == items_.end() || !it->has(protocol) || port < it->first_port) return std::nullopt;
   const std::uint32_t slot = (port - it->first_port) / it->segment;
   if (slot >= it->slots || it->ports_of(slot).first != port) return std::nullopt;
-  return SlotPlace{static_cast<std::uint32_t>(it - items_.begin()), transport, slot};
+  return SlotPlace{static_cast<std::uint32_t>(it - items_.begin()), protocol, slot};
 }
 
 SlotTable::Lane* SlotTable::lane_of(const SlotPlace& place) {
   if (place.item >= lanes_.size() || place.slot >= items_[place.item].slots) return nullptr;
-  if (!items_[place.item].has(place.transport)) return nullptr;
-  return &lanes_[place.item][static_cast<std::size_t>(place.transport)];
+  if (!items_[place.item].has(place.protocol)) return nullptr;
+  return &lanes_[place.item][lane_number(place.protocol)];
 }
 
-const SlotTable::Lane& SlotTable::lane(std::uint32_t item, model::Transport transport) const {
-  return lanes_[item][static_cast<std::size_t>(transport)];
+const SlotTable::Lane& SlotTable::lane(std::uint32_t item, model::Protocol protocol) const {
+  return lanes_[item][lane_number(protocol)];
 }
 
 void SlotTable::set_listener(const SlotPlace& place, std::uint32_t load_balancer,
@@ -97,15 +101,14 @@ void SlotTable::refresh_free(Lane& lane, const SlotPlace& place) {
   put_bit(lane.free, place.slot, free);
 }
 
-std::vector<std::uint32_t> SlotTable::order_for(
-    std::span<const model::Transport> transports) const {
+std::vector<std::uint32_t> SlotTable::order_for(std::span<const model::Protocol> protocols) const {
   std::vector<std::uint32_t> order(items_.size());
   std::iota(order.begin(), order.end(), 0u);
   if (policy_ == Policy::in_order) return order;
   const auto left_in = [&](std::uint32_t item) {
     std::uint32_t left = items_[item].slots;
-    for (const model::Transport transport : transports)
-      left = std::min(left, lane(item, transport).usage.free);
+    for (const model::Protocol protocol : protocols)
+      left = std::min(left, lane(item, protocol).usage.free);
     return left;
   };
   std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) {
@@ -115,27 +118,27 @@ std::vector<std::uint32_t> SlotTable::order_for(
 }
 
 std::optional<SlotPlace> SlotTable::choose(std::string_view item,
-                                           std::span<const model::Transport> transports,
+                                           std::span<const model::Protocol> protocols,
                                            std::uint32_t start) const {
-  if (transports.empty()) return std::nullopt;
-  for (const std::uint32_t i : order_for(transports)) {
+  if (protocols.empty()) return std::nullopt;
+  for (const std::uint32_t i : order_for(protocols)) {
     if (!item.empty() && items_[i].name != item) continue;
-    const auto slot = choose_in(i, transports, start);
-    if (slot) return SlotPlace{i, transports.front(), *slot};
+    const auto slot = choose_in(i, protocols, start);
+    if (slot) return SlotPlace{i, protocols.front(), *slot};
   }
   return std::nullopt;
 }
 
 std::optional<std::uint32_t> SlotTable::choose_in(std::uint32_t item,
-                                                  std::span<const model::Transport> transports,
+                                                  std::span<const model::Protocol> protocols,
                                                   std::uint32_t start) const {
   const ItemShape& shape = items_[item];
   if (shape.slots == 0) return std::nullopt;
-  for (const model::Transport transport : transports)
-    if (!shape.has(transport) || lane(item, transport).usage.free == 0) return std::nullopt;
+  for (const model::Protocol protocol : protocols)
+    if (!shape.has(protocol) || lane(item, protocol).usage.free == 0) return std::nullopt;
   const auto free_word = [&](std::size_t word) {
     std::uint64_t bits = ~std::uint64_t{0};
-    for (const model::Transport transport : transports) bits &= lane(item, transport).free[word];
+    for (const model::Protocol protocol : protocols) bits &= lane(item, protocol).free[word];
     return bits;
   };
   start %= shape.slots;
@@ -154,8 +157,8 @@ std::optional<std::uint32_t> SlotTable::choose_in(std::uint32_t item,
   return std::nullopt;
 }
 
-SlotUsage SlotTable::usage(std::uint32_t item, model::Transport transport) const {
-  return lane(item, transport).usage;
+SlotUsage SlotTable::usage(std::uint32_t item, model::Protocol protocol) const {
+  return lane(item, protocol).usage;
 }
 
 }  // namespace berth::ledger

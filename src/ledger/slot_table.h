@@ -1,6 +1,6 @@
 // Which slots of a pool can be had, and which one to try next.
 //
-// A slot is one port, or one segment of ports, of an item; it has a listener for each transport on
+// A slot is one port, or one segment of ports, of an item; it has a listener for each protocol on
 // each of the item's load balancers. It can be had when all of these are there and lead nowhere,
 // and nobody has claimed it. A choice reads one bit per slot, so it takes the same time in a pool
 // of any size. Not thread-safe; no I/O.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "model/port.h"
+#include "model/protocol.h"
 
 namespace berth::ledger {
 
@@ -27,13 +28,13 @@ struct ItemShape {
   std::uint32_t segment = 1;  // ports of a slot
   std::uint32_t slots = 0;
   std::uint32_t load_balancers = 1;
-  std::vector<model::Transport> transports{};
+  std::vector<model::Protocol> protocols{};  // of different transports
 
   model::PortRange ports_of(std::uint32_t slot) const {
     const auto first = static_cast<model::Port>(first_port + slot * segment);
     return {first, static_cast<model::Port>(first + segment - 1)};
   }
-  bool has(model::Transport transport) const;
+  bool has(model::Protocol protocol) const;
 };
 
 enum class Policy : std::uint8_t {
@@ -43,7 +44,7 @@ enum class Policy : std::uint8_t {
 
 struct SlotPlace {
   std::uint32_t item = 0;  // position in the pool
-  model::Transport transport = model::Transport::tcp;
+  model::Protocol protocol = model::Protocol::tcp;
   std::uint32_t slot = 0;
 
   friend auto operator<=>(const SlotPlace&, const SlotPlace&) = default;
@@ -68,23 +69,22 @@ class SlotTable {
 
   const std::vector<ItemShape>& items() const { return items_; }
   // Nothing when the pool has no such slot.
-  std::optional<SlotPlace> find(std::string_view item, model::Transport transport,
+  std::optional<SlotPlace> find(std::string_view item, model::Protocol protocol,
                                 model::Port port) const;
 
   void set_listener(const SlotPlace& place, std::uint32_t load_balancer, ListenerFacts facts);
   void set_taken(const SlotPlace& place, bool taken);
 
-  // A slot that can be had for all of these transports; its number holds for each of them. `item`
+  // A slot that can be had for all of these protocols; its number holds for each of them. `item`
   // empty: any. The search in each item begins at `start`, so that replicas do not meet.
-  std::optional<SlotPlace> choose(std::string_view item,
-                                  std::span<const model::Transport> transports,
+  std::optional<SlotPlace> choose(std::string_view item, std::span<const model::Protocol> protocols,
                                   std::uint32_t start) const;
 
-  SlotUsage usage(std::uint32_t item, model::Transport transport) const;
+  SlotUsage usage(std::uint32_t item, model::Protocol protocol) const;
 
  private:
   using Words = std::vector<std::uint64_t>;
-  struct Lane {                          // the slots of one item for one transport
+  struct Lane {                          // the slots of one item for one protocol
     std::vector<std::uint16_t> empty{};  // bit n: the listener on load balancer n is
     std::vector<std::uint16_t> made{};
     Words taken{};
@@ -93,12 +93,12 @@ class SlotTable {
   };
 
   Lane* lane_of(const SlotPlace& place);
-  const Lane& lane(std::uint32_t item, model::Transport transport) const;
+  const Lane& lane(std::uint32_t item, model::Protocol protocol) const;
   void refresh_free(Lane& lane, const SlotPlace& place);
   std::optional<std::uint32_t> choose_in(std::uint32_t item,
-                                         std::span<const model::Transport> transports,
+                                         std::span<const model::Protocol> protocols,
                                          std::uint32_t start) const;
-  std::vector<std::uint32_t> order_for(std::span<const model::Transport> transports) const;
+  std::vector<std::uint32_t> order_for(std::span<const model::Protocol> protocols) const;
 
   const std::vector<ItemShape> items_;
   const Policy policy_;

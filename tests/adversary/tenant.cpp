@@ -191,7 +191,7 @@ Value Tenant::listener_of(const std::string& name) {
   const auto lb = model::parse_load_balancer(found.ports.front().load_balancer_ids.front(), {});
   return cluster_
       .get(api::listener_kind().type, ns_,
-           api::pool_listener_name(*lb, model::Transport::tcp, api::ports_of(found.ports.front())))
+           api::pool_listener_name(*lb, model::Protocol::tcp, api::ports_of(found.ports.front())))
       .value_or(Value());
 }
 

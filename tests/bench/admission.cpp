@@ -76,9 +76,9 @@ Result<std::vector<double>> admissions(House& house, const std::string& pool, in
 // Microseconds of one choice in a pool that is full but for its last port.
 double choice_in(std::uint32_t slots) {
   constexpr int kChoices = 20'000;
-  constexpr model::Transport kTcp[] = {model::Transport::tcp};
+  constexpr model::Protocol kTcp[] = {model::Protocol::tcp};
   ledger::SlotTable table(
-      {{.name = "item", .first_port = 1, .slots = slots, .transports = {kTcp[0]}}},
+      {{.name = "item", .first_port = 1, .slots = slots, .protocols = {kTcp[0]}}},
       ledger::Policy::in_order);
   table.set_listener({0, kTcp[0], slots - 1}, 0, {.made = true, .empty = true});
   ThreadTasks tasks;

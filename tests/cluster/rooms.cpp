@@ -67,7 +67,7 @@ std::string check_port(const Room& room, const api::PortBindingItem& port,
   bool first = true;
   for (const std::string& id : port.load_balancer_ids) {
     const auto lb = model::parse_load_balancer(id, {});
-    const auto protocol = model::parse_transport(port.protocol);
+    const auto protocol = api::parse_pool_protocol(port.protocol);
     if (!lb || !protocol) return fmt::format("{} has no readable port", room.name);
     const std::string name = api::pool_listener_name(*lb, *protocol, api::ports_of(port));
     const auto it = listeners.find(name);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <set>
 
 #include "clb_cloud.h"
 #include "pool_house.h"
@@ -75,6 +76,7 @@ class ClbPools : public testing::Test {
       if (!cloud().cloud().load_balancer(lb)) cloud().add_load_balancer(lb);
     WorldOptions world;
     world.config.load_balancers = clb_defaults();
+    if (with_ingresses_) world.config.without.clear();
     world.cloud = cloud_.get();
     house_ = std::make_unique<PoolHouse>(1, world);
     return *house_;
@@ -124,6 +126,7 @@ class ClbPools : public testing::Test {
                                wire::escape_pointer_step(api::kBindStatusAnnotation)) == "Ready";
   }
 
+  bool with_ingresses_ = false;  // before the house is built
   std::unique_ptr<ClbCloud> cloud_;
   std::unique_ptr<PoolHouse> house_;
 };
@@ -248,6 +251,187 @@ TEST_F(ClbPools, RoomsOfALoadBalancerThatIsGoneAreNotReadyUntilItIsBack) {
   house().book().bear_unreached(false);
   ASSERT_NO_FATAL_FAILURE(settle());
   ASSERT_NO_FATAL_FAILURE(close());
+}
+
+// What a load balancer is, is known when it was described: whoever came before that is told by the
+// status, and whoever comes after it by the refusal.
+TEST_F(ClbPools, SegmentsOnAnInternalLoadBalancerAreToldAtTheLatestByTheStatus) {
+  with_ingresses_ = true;
+  cloud().add_load_balancer("lb-inner", {.type = "INTERNAL"});
+  cloud().add_load_balancer("lb-deep", {.type = "INTERNAL"});
+  const std::string pool = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: inner, namespace: games}
+spec:
+  poolItems:
+  - {itemName: wide, loadBalancerIDs: ["lb-inner"], protocol: UDP, startPort: 30000, endPort: 30010, segmentLength: 5}
+  - {itemName: single, loadBalancerIDs: ["lb-inner"], protocol: UDP, startPort: 31000, endPort: 31002}
+)";
+  const auto ingress = [](const std::string& name) {
+    return fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata: {{name: {}, namespace: games, annotations: {{networkextension.bkbcs.tencent.com/lbids: lb-deep}}}}
+spec:
+  portMappings:
+  - {{workloadKind: StatefulSet, workloadName: room, workloadNamespace: games, protocol: TCP, startPort: 32000, endIndex: 2, segmentLength: 5}}
+)",
+                       name);
+  };
+  ASSERT_NO_FATAL_FAILURE(open(pool));
+  ASSERT_TRUE(house().cluster().create_all(ingress("first")));
+  const std::string told = "which is an internal load balancer: only public ones have them";
+  const std::string front =
+      "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/ingresses/first";
+  const auto message = [&](const std::string& path, const char* field) {
+    return std::string(wire::string_at(get(path), field));
+  };
+  const Instant patience = house().world().kernel().now() + kAuditInterval;
+  ASSERT_TRUE(house().run_until([&] {
+    return (message(kPools + "/inner", "/status/poolItems/0/message").find(told) !=
+                std::string::npos &&
+            message(front, "/status/message").find(told) != std::string::npos) ||
+           house().world().kernel().now() > patience;
+  }));
+  EXPECT_THAT(message(kPools + "/inner", "/status/poolItems/0/message"), HasSubstr(told));
+  EXPECT_THAT(message(front, "/status/message"), HasSubstr(told));
+  ASSERT_NO_FATAL_FAILURE(run_for(1min));
+  EXPECT_EQ(message(kPools + "/inner", "/status/poolItems/1/status"), "Ready")
+      << "single ports are not held up";
+
+  const Result<> again = house().cluster().create_all(ingress("second"));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().to_string(), HasSubstr(told));
+}
+
+// A pool of TLS that ends at the load balancer, with a certificate of the account.
+std::string tls_pool(const std::string& certificate) {
+  return fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {{name: rooms, namespace: games}}
+spec:
+  poolItems:
+  - itemName: tls
+    loadBalancerIDs: ["lb-demo", "ap-nanjing:lb-west"]
+    protocol: TCP_SSL
+    startPort: 30000
+    endPort: 30003
+    certificate: {{mode: UNIDIRECTIONAL, certID: {}}}
+)",
+                     certificate);
+}
+
+class ClbTlsPools : public ClbPools {
+ protected:
+  ClbTlsPools() {
+    (void)cloud({.account = {.uin = "100000000001",
+                             .certificates = std::vector<std::string>{"front", "front-2027"}}});
+  }
+  void use(const std::string& certificate) {
+    const wire::Array patch{wire::Object{{"op", "replace"},
+                                         {"path", "/spec/poolItems/0/certificate/certID"},
+                                         {"value", certificate}}};
+    const auto done = house().cluster().ask("PATCH", kPools + "/rooms", patch);
+    ASSERT_TRUE(done) << done.error().to_string();
+  }
+  std::string item_message() {
+    return std::string(wire::string_at(get(kPools + "/rooms"), "/status/poolItems/0/message"));
+  }
+  // The certificates that listeners of a load balancer show, by port.
+  std::map<std::int64_t, std::string> shown(const std::string& lb) {
+    std::map<std::int64_t, std::string> out;
+    for (const auto& [id, one] : listeners(lb)) {
+      EXPECT_EQ(one.protocol, "TCP_SSL");
+      out[one.port] = std::string(wire::string_at(Value(one.certificate), "/CertId"));
+    }
+    return out;
+  }
+  std::set<std::string> ids(const std::string& lb) {
+    std::set<std::string> out;
+    for (const auto& [id, one] : listeners(lb)) out.insert(id);
+    return out;
+  }
+  bool says(const std::string& text) {
+    const Instant patience = house().world().kernel().now() + 2 * kAuditInterval;
+    const Result<> ran = house().run_until([&] {
+      return item_message().find(text) != std::string::npos ||
+             house().world().kernel().now() > patience;
+    });
+    return ran && item_message().find(text) != std::string::npos;
+  }
+};
+
+using Shown = std::map<std::int64_t, std::string>;
+
+TEST_F(ClbTlsPools, AnotherCertificateIsAModificationAndNoRoomLosesItsPort) {
+  ASSERT_NO_FATAL_FAILURE(open(tls_pool("front")));
+  ASSERT_NO_FATAL_FAILURE(create("room-0", {.request = "rooms TCP_SSL 8000"}));
+  ASSERT_NO_FATAL_FAILURE(settle());
+  const Shown first{{30000, "front"}, {30001, "front"}, {30002, "front"}};
+  EXPECT_EQ(shown("lb-demo"), first);
+  EXPECT_EQ(shown("lb-west"), first);
+  const std::vector<std::string> led = ports_to(listeners("lb-demo"), pod_ip("room-0"));
+  ASSERT_EQ(led.size(), 1u);
+  const std::set<std::string> before = ids("lb-demo");
+
+  ASSERT_NO_FATAL_FAILURE(use("front-2027"));
+  bool was_taken_away = false;
+  const Shown second{{30000, "front-2027"}, {30001, "front-2027"}, {30002, "front-2027"}};
+  ASSERT_TRUE(house().run_until([&] {
+    was_taken_away = was_taken_away || !is_ready("room-0") ||
+                     ports_to(listeners("lb-demo"), pod_ip("room-0")) != led;
+    return shown("lb-demo") == second && shown("lb-west") == second;
+  }));
+  EXPECT_FALSE(was_taken_away);
+  EXPECT_EQ(ids("lb-demo"), before) << "they are changed, not made anew";
+  ASSERT_NO_FATAL_FAILURE(settle());
+  ASSERT_NO_FATAL_FAILURE(close());
+}
+
+TEST_F(ClbTlsPools, ACertificateThatIsNotThereIsToldOnPoolAndListeners) {
+  ASSERT_NO_FATAL_FAILURE(open(tls_pool("gone")));
+  ASSERT_TRUE(says("Certificate gone not exist")) << item_message();
+  EXPECT_THAT(item_message(), StartsWith("0 of 6 listeners are ready; Listener lb-"));
+  EXPECT_THAT(item_message(), HasSubstr("check certID"));
+  EXPECT_THAT(message_of("lb-demo-tcpssl-", 30000, 30003), HasSubstr("check certID"));
+  ASSERT_NO_FATAL_FAILURE(use("front"));
+  ASSERT_TRUE(says("Ready")) << item_message();
+  ASSERT_NO_FATAL_FAILURE(create("room-0", {.request = "rooms TCP_SSL 8000"}));
+  ASSERT_NO_FATAL_FAILURE(settle());
+
+  // One that is wrong later: who is there stays reached, with the one from before.
+  ASSERT_NO_FATAL_FAILURE(use("gone"));
+  ASSERT_TRUE(says("Certificate gone not exist")) << item_message();
+  EXPECT_EQ(wire::string_at(get(kPools + "/rooms"), "/status/status"), "NotReady");
+  EXPECT_TRUE(is_ready("room-0"));
+  EXPECT_EQ(shown("lb-demo"), (Shown{{30000, "front"}, {30001, "front"}, {30002, "front"}}));
+  ASSERT_NO_FATAL_FAILURE(use("front"));
+  ASSERT_TRUE(says("Ready")) << item_message();
+  ASSERT_NO_FATAL_FAILURE(settle());
+}
+
+// Both are TCP at the load balancer.
+TEST_F(ClbTlsPools, TcpAndTlsOfOnePortAreNeverBothGiven) {
+  ASSERT_NO_FATAL_FAILURE(open(tls_pool("front")));
+  ASSERT_TRUE(says("Ready")) << item_message();
+  ASSERT_TRUE(house().cluster().create_all(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: plain, namespace: games}
+spec:
+  poolItems:
+  - {itemName: tcp, loadBalancerIDs: ["lb-demo"], protocol: TCP, startPort: 30002, endPort: 30004}
+)"));
+  ASSERT_NO_FATAL_FAILURE(run_for(1min));
+  EXPECT_THAT(std::string(wire::string_at(get(kPools + "/plain"), "/status/poolItems/0/message")),
+              HasSubstr("are granted to PortPool games/rooms"));
+  User user(house().world());
+  EXPECT_FALSE(user.create("room-1", {.request = "plain TCP 8000"}));
+  EXPECT_FALSE(user.create("room-2", {.request = "rooms TCP 8000"})) << "it has TLS alone";
+  EXPECT_THAT(user.last_refusal(), HasSubstr("has no item for TCP; its items are: tls (TCP_SSL)"));
+  EXPECT_EQ(on_port(listeners("lb-demo"), 30002), nullptr);
 }
 
 }  // namespace

@@ -76,10 +76,10 @@ void LedgerBook::see_listener_gone(const std::string& name) {
   const auto gone = listeners_.extract(name);
   if (!gone) return;
   const auto lb = claims::load_balancer_of(gone.mapped(), world_.defaults());
-  const auto protocol = claims::transport_of(gone.mapped());
+  const auto protocol = claims::protocol_of(gone.mapped());
   if (!lb || !protocol) return;
   const auto port = static_cast<model::Port>(gone.mapped().spec.port);
-  if (world_.view().find(*lb, *protocol, port))
+  if (world_.view().find(*lb, api::pool_transport(*protocol), port))
     world_.kernel().fail(fmt::format("{} is gone, and its cloud listener is not", name));
 }
 
@@ -117,13 +117,13 @@ void LedgerBook::check_rests(const api::Listener& lock) {
     const auto it = listeners_.find(name);
     if (it == listeners_.end()) continue;
     const auto lb = claims::load_balancer_of(it->second, world_.defaults());
-    const auto protocol = claims::transport_of(it->second);
+    const auto protocol = claims::protocol_of(it->second);
     if (!lb || !protocol) continue;
     const auto port = static_cast<model::Port>(it->second.spec.port);
-    const auto found = world_.view().find(*lb, *protocol, port);
+    const auto found = world_.view().find(*lb, api::pool_transport(*protocol), port);
     if (!found || model::targets_of(found->spec).empty()) continue;
     world_.kernel().fail(fmt::format("{} was freed, and port {} still leads to {}", lock.meta.name,
-                                     shown({*lb, *protocol, port}),
+                                     shown({*lb, api::pool_transport(*protocol), port}),
                                      model::targets_of(found->spec).front().target.ip));
   }
 }
@@ -131,10 +131,10 @@ void LedgerBook::check_rests(const api::Listener& lock) {
 void LedgerBook::check_granted(const api::Listener& listener, const std::string& owner_uid) {
   if (claims::is_foreign(listener)) return;  // somebody else's, and none of ours
   const auto lb = claims::load_balancer_of(listener, world_.defaults());
-  const auto protocol = claims::transport_of(listener);
+  const auto protocol = claims::protocol_of(listener);
   if (!lb || !protocol) return;
   const auto it = balancers_.find(model::object_name(*lb));
-  const ledger::Grant wanted{.transport = *protocol,
+  const ledger::Grant wanted{.transport = api::pool_transport(*protocol),
                              .ports = api::ports_of(listener.spec),
                              .owner = {.uid = owner_uid},
                              .item = std::string(claims::item_of(listener))};

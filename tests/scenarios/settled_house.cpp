@@ -57,9 +57,9 @@ class Inspection {
     const auto lbs = api::load_balancers_of(item, world_.defaults());
     const auto protocols = api::protocols_of(item);
     for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
-      for (const model::Transport protocol : *protocols)
+      for (const model::Protocol protocol : *protocols)
         for (const model::LoadBalancerRef& lb : *lbs)
-          wanted_.insert({lb, protocol, api::slot_ports(item, slot).first});
+          wanted_.insert({lb, api::pool_transport(protocol), api::slot_ports(item, slot).first});
   }
 
   // An item that was taken out of its pool while a Pod was just getting a port of it stays as far
@@ -86,9 +86,10 @@ class Inspection {
       const Result<api::Listener> listener = api::decode_listener(object);
       if (!listener) return fail(listener.error());
       const auto lb = claims::load_balancer_of(*listener, world_.defaults());
-      const auto protocol = claims::transport_of(*listener);
+      const auto protocol = claims::protocol_of(*listener);
       if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
-      const Place place{*lb, *protocol, static_cast<model::Port>(listener->spec.port)};
+      const Place place{*lb, api::pool_transport(*protocol),
+                        static_cast<model::Port>(listener->spec.port)};
       there.insert(place);
       if (Result<> fine = check_listener(*listener, place, object); !fine) return fine;
     }

@@ -45,7 +45,7 @@ class TamperingTest : public ::testing::Test {
     const api::PortBindingItem& first = told->front();
     return api::pool_listener_name(
         model::parse_load_balancer(first.load_balancer_ids.front(), {}).value(),
-        model::parse_transport(first.protocol).value(), api::ports_of(first));
+        api::parse_pool_protocol(first.protocol).value(), api::ports_of(first));
   }
   // The book need not approve of what people do.
   void tamper(const std::string& listener, const Value& claim) {

@@ -26,7 +26,7 @@ std::string path_of(const net::Request& request, std::string_view name) {
 
 std::vector<std::string> listeners_of(const api::PortBindingItem& binding) {
   std::vector<std::string> out;
-  const auto protocol = model::parse_transport(binding.protocol);
+  const auto protocol = api::parse_pool_protocol(binding.protocol);
   for (const std::string& id : binding.load_balancer_ids) {
     const auto lb = model::parse_load_balancer(id, {});
     if (lb && protocol)

@@ -141,11 +141,12 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
     const std::string path = path_of(*listener);
     if (trust_.forged().contains(path) || trust_.edited_listeners().contains(path)) continue;
     const auto lb = claims::load_balancer_of(*listener, {});
-    const auto protocol = claims::transport_of(*listener);
+    const auto protocol = claims::protocol_of(*listener);
     const kube::OwnerReference* const owner = listener->meta.controller();
     if (!lb || !protocol || !owner || model::object_name(*lb) != balancer.meta.name) continue;
     const auto lies_in = [&](const std::vector<ledger::Grant>& grants) {
-      return ledger::is_granted(grants, owner->uid, *protocol, api::ports_of(listener->spec));
+      return ledger::is_granted(grants, owner->uid, api::pool_transport(*protocol),
+                                api::ports_of(listener->spec));
     };
     if (lies_in(after) || (before && !lies_in(*before))) continue;
     world_.kernel().fail(fmt::format("the grants of {} were written, and left Listener {} out",

@@ -31,6 +31,10 @@ constexpr std::string_view kRegionHint =
     "no such load balancer in this region: check --region, or write the reference as "
     "ap-xxx:lb-xxx";
 
+constexpr std::string_view kCertificateHint =
+    "check certID and certCaID: they are ids of SSL certificates of this account, and a client's "
+    "authority is a CA certificate";
+
 constexpr std::array kRows{
     // What users of the quick start met, by the words that they see.
     Row{"", "is not add to global route", Code::forbidden, kVpcHint, true},
@@ -84,9 +88,12 @@ constexpr std::array kRows{
     Row{"FailedOperation.TrafficCheckRisk", "", Code::forbidden},
     Row{"FailedOperation.FrequencyCheckRisk", "", Code::forbidden},
     Row{"FailedOperation.EipTrafficCheckRisk", "", Code::forbidden},
+    Row{"FailedOperation", "ertificate", Code::conflict, kCertificateHint},
     Row{"FailedOperation", "", Code::conflict},
     Row{"ResourceInUse", "", Code::conflict},
 
+    Row{"InvalidParameter", "ertificate", Code::invalid, kCertificateHint},
+    Row{"InvalidParameterValue", "ertificate", Code::invalid, kCertificateHint},
     Row{"InvalidParameter", "", Code::invalid},
     Row{"InvalidParameterValue", "", Code::invalid},
     Row{"InvalidParameterCombination", "", Code::invalid},

@@ -55,6 +55,7 @@ TEST(TencentErrors, KnownOnesComeWithTheRemedy) {
                  "bandwidth"},
            Known{"Not support to register other ip ['9.9.9.9'] before enable SnatPro", "SnatPro"},
            Known{"LoadBalancer not exist", "ap-xxx:lb-xxx"},
+           Known{"Certificate abc not exist", "check certID"},
        }) {
     const Error error = error_from({"InvalidParameterValue", std::string(one.message), "r-1"},
                                    Effect::write, "CreateListener");

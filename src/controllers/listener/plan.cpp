@@ -72,8 +72,11 @@ Boxed<model::Tls> tls_of(const Boxed<api::ListenerCertificate>& certificate, con
   return out;
 }
 
-model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec, const Home& home) {
-  model::ListenerAttributes out{.tls = tls_of(spec.certificate, home)};
+model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec,
+                                                 model::Protocol protocol, const Home& home) {
+  model::ListenerAttributes out;
+  // All Listeners of a pool's item carry its certificate, and those of UDP have no use for it.
+  if (api::ends_tls(protocol)) out.tls = tls_of(spec.certificate, home);
   if (!spec.listener_attribute) return out;
   const api::ListenerAttribute& attribute = *spec.listener_attribute;
   out.by_server_name = attribute.sni_switch != 0;
@@ -201,11 +204,12 @@ Result<engine::Wish> wish_of(const api::Listener& listener, const Naming& naming
     const Home home{listener.meta.ns.view(), lb->provider};
     Result<std::vector<model::Rule>> rules = rules_of(listener.spec, *protocol, home);
     if (!rules) return fail(std::move(rules.error()).about(object));
-    wish.spec = model::ListenerSpec{.protocol = *protocol,
-                                    .ports = wish.ports,
-                                    .name = wish.name,
-                                    .attributes = listener_attributes_of(listener.spec, home),
-                                    .rules = std::move(*rules)};
+    wish.spec =
+        model::ListenerSpec{.protocol = *protocol,
+                            .ports = wish.ports,
+                            .name = wish.name,
+                            .attributes = listener_attributes_of(listener.spec, *protocol, home),
+                            .rules = std::move(*rules)};
   }
   return wish;
 }

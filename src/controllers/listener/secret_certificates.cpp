@@ -62,6 +62,12 @@ Result<Value> read_secret(const Context& context, kube::Client& client, const Ob
   Error error = std::move(found.error()).about(about(key));
   if (error.code == Code::forbidden)
     error.hint = "give the controller's service account `get` on this Secret: docs/security.md";
+  if (error.code == Code::not_found) {
+    error.hint = fmt::format(
+        "kubectl create secret tls {} -n {} --cert=FILE --key=FILE; a client's authority is a "
+        "Secret with ca.crt",
+        key.name, key.ns);
+  }
   return fail(std::move(error));
 }
 

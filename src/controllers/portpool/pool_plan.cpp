@@ -4,6 +4,7 @@
 
 #include "api/keys.h"
 #include "api/walkers.h"
+#include "base/text.h"
 #include "frontend/balancers.h"
 #include "model/load_balancer_name.h"
 
@@ -17,21 +18,24 @@ using frontend::missing_address;
 using frontend::shown_id;
 using model::LoadBalancerRef;
 
+// Of what a load balancer says. All of it is on the Listener.
+constexpr std::size_t kTroubleShown = 1024;
+
 struct ItemParts {
   std::vector<LoadBalancerRef> lbs;
-  std::vector<model::Transport> protocols;
+  std::vector<model::Protocol> protocols;
 };
 
 Result<ItemParts> parts_of(const api::PortPool& pool, const api::PortPoolItem& item,
                            const RefsOf& refs_of) {
   Result<std::vector<LoadBalancerRef>> lbs = refs_of(pool, item);
   if (!lbs) return pass(lbs);
-  Result<std::vector<model::Transport>> protocols = api::protocols_of(item);
+  Result<std::vector<model::Protocol>> protocols = api::protocols_of(item);
   if (!protocols) return pass(protocols);
   return ItemParts{std::move(*lbs), std::move(*protocols)};
 }
 
-std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Transport protocol,
+std::string peer_names(const std::vector<LoadBalancerRef>& lbs, model::Protocol protocol,
                        const model::PortRange& ports) {
   std::string names;
   for (std::size_t i = 1; i < lbs.size(); ++i)
@@ -44,12 +48,24 @@ model::PortRange used_ports(const api::PortPoolItem& item) {
   return {api::slot_ports(item, 0).first, api::slot_ports(item, api::slot_count(item) - 1).last};
 }
 
+// "Listener demo-tcpssl-30000: there is no Secret (and 9 more)".
+std::string in_words(const frontend::PartReport& report) {
+  if (report.troubled == 0) return {};
+  const std::string_view shown = clipped(report.trouble, kTroubleShown);
+  return fmt::format("{}{}{}", shown, shown.size() < report.trouble.size() ? "..." : "",
+                     report.troubled > 1 ? fmt::format(" (and {} more)", report.troubled - 1) : "");
+}
+
 void judge(const frontend::PartReport& report, api::PortPoolItemStatus& status) {
+  const std::string trouble = in_words(report);
   status.status = std::string(api::kNotReady);
   if (!report.problem.empty()) {
     status.message = report.problem;
   } else if (report.ready < report.wanted) {
-    status.message = fmt::format("{} of {} listeners are ready", report.ready, report.wanted);
+    status.message = fmt::format("{} of {} listeners are ready{}", report.ready, report.wanted,
+                                 trouble.empty() ? "" : "; " + trouble);
+  } else if (!trouble.empty()) {
+    status.message = trouble;
   } else {
     status.status = status.message = std::string(api::kReady);
   }
@@ -70,8 +86,8 @@ api::PortPoolItemStatus item_status(const api::PortPool& pool, const api::PortPo
     judge(report, status);
     return status;
   }
-  for (const model::Transport protocol : parts->protocols)
-    status.protocol.emplace_back(model::to_string(protocol));
+  for (const model::Protocol protocol : parts->protocols)
+    status.protocol.emplace_back(api::pool_protocol_text(protocol));
   for (std::size_t i = 0; i < parts->lbs.size(); ++i) {
     const auto object = balancer_of(parts->lbs[i]);
     // What Pods are told is read from here, and they are told ids.
@@ -97,10 +113,10 @@ api::PortPoolItemStatus leaving_status(const api::PortPool& pool, const std::str
   return status;
 }
 
-// A slot on each of its load balancers, for one transport. The first is the lock.
+// A slot on each of its load balancers, for one protocol. The first is the lock.
 void add_slot(const api::PortPool& pool, const api::PortPoolItem& item, const ItemParts& parts,
               const std::vector<std::shared_ptr<const frontend::Labels>>& labels,
-              const model::PortRange& ports, model::Transport protocol,
+              const model::PortRange& ports, model::Protocol protocol,
               std::vector<frontend::WantedListener>& out) {
   for (std::size_t i = 0; i < parts.lbs.size(); ++i) {
     const LoadBalancerRef& lb = parts.lbs[i];
@@ -110,7 +126,7 @@ void add_slot(const api::PortPool& pool, const api::PortPoolItem& item, const It
                    .spec = {.load_balancer_id = shown_id(item.load_balancer_ids[i], lb),
                             .port = ports.first,
                             .end_port = ports.size() > 1 ? ports.last : 0,
-                            .protocol = std::string(model::to_string(protocol)),
+                            .protocol = std::string(api::pool_protocol_text(protocol)),
                             .listener_attribute = pool.spec.listener_attribute,
                             .certificate = item.certificate},
                    .labels = labels[i],
@@ -131,7 +147,7 @@ std::vector<frontend::WantedListener> listeners_of(const api::PortPool& pool,
         api::pool_listener_labels(pool.meta.name, item.item_name, lb, item.segment_length > 1)));
   std::vector<frontend::WantedListener> out;
   for (std::int64_t slot = 0; slot < api::slot_count(item); ++slot)
-    for (const model::Transport protocol : parts.protocols)
+    for (const model::Protocol protocol : parts.protocols)
       add_slot(pool, item, parts, labels, api::slot_ports(item, slot), protocol, out);
   return out;
 }
@@ -142,9 +158,9 @@ std::vector<frontend::WantedGrant> grants_of(const api::PortPool& pool,
   std::vector<frontend::WantedGrant> out;
   if (api::slot_count(item) == 0) return out;
   for (const LoadBalancerRef& lb : parts.lbs) {
-    for (const model::Transport transport : parts.protocols) {
+    for (const model::Protocol protocol : parts.protocols) {
       out.push_back({.lb = lb,
-                     .grant = {.transport = transport,
+                     .grant = {.transport = api::pool_transport(protocol),
                                .ports = used_ports(item),
                                .owner = frontend::grant_owner(owner_of(pool)),
                                .item = item.item_name,
@@ -184,6 +200,23 @@ PoolWants wants_of(const api::PortPool& pool, const RefsOf& refs_of, WallTime no
     part.listeners = listeners_of(pool, item, *parts);
   }
   return out;
+}
+
+void leave_out_impossible(const api::PortPool& pool, const RefsOf& refs_of,
+                          const BalancerOf& balancer_of, PoolWants& wants) {
+  for (std::size_t i = 0; i < wants.parts.size(); ++i) {
+    const Result<std::vector<LoadBalancerRef>> lbs = refs_of(pool, pool.spec.pool_items[i]);
+    for (const LoadBalancerRef& lb : lbs ? *lbs : std::vector<LoadBalancerRef>{}) {
+      const auto object = balancer_of(lb);
+      const Result<> fits =
+          api::validate_segments(pool, i, lb, object ? object->status.type : std::string());
+      if (fits) continue;
+      wants.parts[i].grants.clear();
+      wants.parts[i].listeners.clear();
+      wants.unreadable[wants.parts[i].name] = {.problem = fits.error().to_string()};
+      break;
+    }
+  }
 }
 
 api::PortPoolStatus pool_status(const api::PortPool& pool,

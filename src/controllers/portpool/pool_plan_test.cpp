@@ -66,6 +66,20 @@ TEST(WantedListeners, BothProtocolsWhereNoneIsNamed) {
   EXPECT_THAT(names(wanted(pool)), ElementsAre("demo-tcp-30000", "demo-udp-30000"));
 }
 
+// TLS that ends at the load balancer, as bcs-ingress-controller names and writes it.
+TEST(WantedListeners, TlsWithTheCertificateOfItsItem) {
+  api::PortPool pool = pool_with({tcp_item("item1", 30000, 30001)});
+  pool.spec.pool_items.front().protocol = "TCP_SSL";
+  pool.spec.pool_items.front().certificate =
+      api::ListenerCertificate{.mode = "UNIDIRECTIONAL", .cert_id = "front"};
+  const auto all = wanted(pool);
+  ASSERT_THAT(names(all), ElementsAre("demo-tcpssl-30000"));
+  EXPECT_EQ(all.front().spec.protocol, "TCP_SSL");
+  EXPECT_EQ(all.front().spec.certificate->cert_id, "front");
+  ASSERT_EQ(grants(pool).size(), 1u);
+  EXPECT_EQ(grants(pool).front().grant.transport, model::Transport::tcp);
+}
+
 TEST(WantedListeners, OneForEachSegmentAndNoneForARemainder) {
   api::PortPool pool = pool_with({tcp_item("item1", 30000, 30011)});
   pool.spec.pool_items.front().segment_length = 4;
@@ -206,6 +220,23 @@ TEST_F(Status, SaysHowFarItIs) {
   EXPECT_EQ(status().pool_items[1].status, "Ready") << "the other item is not held up";
 }
 
+// A certificate that is missing is told where people look first.
+TEST_F(Status, SaysWhatLoadBalancersRefuse) {
+  reports_["item1"].ready = 0;
+  reports_["item1"].trouble = "Listener demo-tcpssl-30000: there is no Secret games/front";
+  reports_["item1"].troubled = 2;
+  EXPECT_EQ(status().pool_items[0].message,
+            "0 of 2 listeners are ready; Listener demo-tcpssl-30000: there is no Secret "
+            "games/front (and 1 more)");
+  reports_["item1"].ready = 2;
+  reports_["item1"].troubled = 1;
+  EXPECT_EQ(status().pool_items[0].status, "NotReady") << "it shows another one than is written";
+  EXPECT_EQ(status().pool_items[0].message,
+            "Listener demo-tcpssl-30000: there is no Secret games/front");
+  reports_["item1"].trouble = std::string(5000, 'x');
+  EXPECT_EQ(status().pool_items[0].message, std::string(1024, 'x') + "...");
+}
+
 TEST_F(Status, SaysWhatIsInTheWay) {
   reports_["item1"] = {2, 0, "are granted to PortPool games/halls"};
   EXPECT_EQ(status().pool_items[0].status, "NotReady");
@@ -277,6 +308,27 @@ TEST(Peers, AreNotOfAnotherSlot) {
     found.push_back(peer->meta.name);
   // Of the last one, somebody took off whose it is.
   EXPECT_THAT(found, ElementsAre("west-tcp-30000", "east-tcp-30000"));
+}
+
+// What a load balancer is may become known after the pool was let in.
+TEST(WantedListeners, SegmentsOnAnInternalLoadBalancerAreLeftOutAndTheOthersStay) {
+  api::PortPool pool =
+      pool_with({tcp_item("wide", 30000, 30010), tcp_item("single", 31000, 31002)});
+  for (api::PortPoolItem& item : pool.spec.pool_items) item.load_balancer_ids = {"ap-x:lb-1"};
+  pool.spec.pool_items.front().segment_length = 5;
+  auto object = std::make_shared<api::LoadBalancer>();
+  const BalancerOf balancer_of = [&](const model::LoadBalancerRef&) { return object; };
+  PoolWants wants = wants_of(pool, kRefsOf, kNow);
+  leave_out_impossible(pool, kRefsOf, balancer_of, wants);
+  EXPECT_EQ(wants.parts[0].listeners.size(), 2u) << "not known yet";
+  object->status.type = "INTERNAL";
+  leave_out_impossible(pool, kRefsOf, balancer_of, wants);
+  EXPECT_TRUE(wants.parts[0].listeners.empty());
+  EXPECT_TRUE(wants.parts[0].grants.empty());
+  EXPECT_THAT(wants.unreadable.at("wide").problem,
+              HasSubstr("spec.poolItems[0].segmentLength: segments of ports on ap-x:lb-1"));
+  EXPECT_EQ(wants.parts[1].listeners.size(), 2u);
+  EXPECT_FALSE(wants.unreadable.contains("single"));
 }
 
 }  // namespace

@@ -431,5 +431,42 @@ TEST_F(PoolSurveyTest, APortOfAnotherControllersListenerIsNotTaken) {
   EXPECT_THAT(found.reports.at("item1").problem, HasSubstr("lb-fo-42001"));
 }
 
+// An item that was taken out and came back under its name, with TLS: one port, two names.
+TEST_F(PoolSurveyTest, APortThatComesBackWithTlsWaitsUntilTheOldListenerIsGone) {
+  have(with_claim(lock_at(at(30000)), kClaim));
+  pool_.spec.pool_items.front().protocol = "TCP_SSL";
+  const PoolSurvey found = survey();
+  std::vector<std::string> missing;
+  for (const frontend::WantedListener* const one : found.missing) missing.push_back(one->name);
+  EXPECT_THAT(missing, ElementsAre("demo-tcpssl-30001"));
+  EXPECT_EQ(found.reports.at("item1").problem,
+            "Listener demo-tcp-30000 is still there, and goes first");
+}
+
+TEST_F(PoolSurveyTest, WhatALoadBalancerRefusesOfAListenerConcernsItsPool) {
+  api::Listener one = lock_at(at(30000));
+  const auto before = std::make_shared<const api::Listener>(one);
+  const auto trouble = [](const api::Listener& listener) {
+    return std::string(frontend::trouble_of(listener));
+  };
+  one.status.status = std::string(api::kNotSynced);
+  one.status.message = "there is no Secret games/front";
+  EXPECT_EQ(trouble(one), "") << "whom it leads to is for its room to tell";
+  one.spec.certificate = api::ListenerCertificate{.cert_id = "front"};
+  EXPECT_EQ(trouble(one), "there is no Secret games/front");
+  EXPECT_TRUE(
+      concerns_pool({before, std::make_shared<const api::Listener>(one)}, &pool_, listeners_));
+  have(one);
+  const frontend::Survey found = survey();
+  EXPECT_EQ(found.reports.at("item1").trouble,
+            "Listener demo-tcp-30000: there is no Secret games/front");
+  EXPECT_EQ(found.reports.at("item1").troubled, 1u);
+  one = lock_at(at(30000));
+  one.status = {.status = std::string(api::kNotSynced), .message = "quota"};
+  EXPECT_EQ(trouble(one), "quota") << "it was never made";
+  one.status.status = std::string(api::kSynced);
+  EXPECT_EQ(trouble(one), "");
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -6,14 +6,14 @@
 namespace berth::controllers::portpool {
 namespace {
 
-// The host port of that protocol. On the node's own network every protocol has the number of the
+// The host port of that transport. On the node's own network every protocol has the number of the
 // container port, whichever are declared.
 std::optional<model::Port> host_port_of(const kube::Pod& pod, model::Port container_port,
-                                        model::Transport protocol) {
+                                        model::Transport transport) {
   std::optional<model::Port> same_number;
   for (const kube::ContainerPort& port : pod.ports) {
     if (port.port != container_port || port.host_port == 0) continue;
-    if (port.protocol.view() == model::to_string(protocol)) return port.host_port;
+    if (port.protocol.view() == model::to_string(transport)) return port.host_port;
     if (port.host_port == port.port) same_number = port.host_port;
   }
   return same_number;
@@ -26,9 +26,9 @@ std::optional<model::Target> target_of(const api::ListenerSpec& spec, const kube
     if (pod.ips.empty()) return std::nullopt;
     return model::Target{pod.ips.front(), container_port};
   }
-  const Result<model::Transport> protocol = model::parse_transport(spec.protocol);
+  const Result<model::Protocol> protocol = api::parse_pool_protocol(spec.protocol);
   if (pod.host_ip.view().empty() || !protocol) return std::nullopt;
-  const auto host_port = host_port_of(pod, container_port, *protocol);
+  const auto host_port = host_port_of(pod, container_port, api::pool_transport(*protocol));
   if (!host_port) return std::nullopt;
   return model::Target{std::string(pod.host_ip.view()), *host_port};
 }

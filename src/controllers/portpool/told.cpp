@@ -32,12 +32,12 @@ claims::PortsProof judge(const kube::Pod& pod, const Told& told, const KeyRing& 
 std::optional<api::PortBindingItem> told_by(const HeldSlot& slot, const BindingView& view) {
   const kube::ObjectKey key = claims::pool_of(*slot.lock);
   const auto pool = view.pool_of ? view.pool_of(key) : nullptr;
-  const auto transport = claims::transport_of(*slot.lock);
-  if (!pool || !transport || !is_lock_of_its_port(*slot.lock)) return std::nullopt;
+  const auto protocol = claims::protocol_of(*slot.lock);
+  if (!pool || !protocol || !is_lock_of_its_port(*slot.lock)) return std::nullopt;
   const auto item = std::ranges::find(pool->status.pool_items, claims::item_of(*slot.lock),
                                       &api::PortPoolItemStatus::item_name);
   if (item == pool->status.pool_items.end()) return std::nullopt;
-  return api::told_of(key, *item, *transport, api::ports_of(slot.lock->spec), slot.claim.pod_port);
+  return api::told_of(key, *item, *protocol, api::ports_of(slot.lock->spec), slot.claim.pod_port);
 }
 
 // What its claims say that it was told, in the order of what it asked for.

@@ -125,7 +125,7 @@ class PoolTeller : private report::Teller {
     std::size_t all = 0;
     std::size_t unready = 0;
     for (const claims::ListenerPtr& listener : view_.cluster.listeners) {
-      const auto protocol = claims::transport_of(*listener);
+      const auto protocol = claims::protocol_of(*listener);
       const bool fits = claims::pool_of(*listener) == pool.meta.key() && protocol &&
                         std::ranges::count(wish.protocols, *protocol) != 0 &&
                         (wish.item.empty() || claims::item_of(*listener) == wish.item);

@@ -87,7 +87,7 @@ void PoolMetrics::before_scrape() {
   for (const claims::ItemUsage& item : slots_.usage()) {
     const metrics::Labels labels{{"itemname", item.item},
                                  {"poolkey", item.pool.name + "/" + item.pool.ns},
-                                 {"protocol", std::string(model::to_string(item.transport))}};
+                                 {"protocol", std::string(api::pool_protocol_text(item.protocol))}};
     total[labels] += item.usage.slots;
     used[labels] += item.usage.taken;
   }
