@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 
+#include "app/leader_address.h"
 #include "app/modules.h"
 #include "app/serve.h"
 #include "base/file.h"
@@ -170,6 +171,11 @@ Result<> run_controller(Flags flags) {
     if (!pem) return fail(std::move(pem.error()).about("--webhook-client-ca"));
     flags.config.webhook_client_ca = std::move(*pem);
   }
+  if (flags.config.advertise_address.empty())
+    flags.config.advertise_address = environment("POD_IP");
+  const auto others_call =
+      app::advertised_address(flags.config.advertise_address, flags.config.ops_address);
+  if (!others_call) return fail(Error(others_call.error()).about("--advertise-address"));
   if (environment("TCP_UDP_PORT_REUSE") == "true") flags.config.names_have_protocol = true;
   if (flags.cloud != "edge") flags.config.load_balancers.provider = model::Provider::tencent;
   if (const auto on = module::without(app::all_declarations(), flags.config.without); !on)
@@ -197,9 +203,7 @@ Result<> run_controller(Flags flags) {
   return app::serve(
       app, flags.config, context,
       [&](const app::Endpoints& endpoints) {
-        drivers.avoid({.api_server = (*cluster)->server,
-                       .webhooks = endpoints.webhooks,
-                       .ops = endpoints.ops});
+        drivers.avoid(app::own_servers((*cluster)->server, endpoints));
         log_info("listening", {{"webhooks", endpoints.webhooks},
                                {"ops", endpoints.ops},
                                {"identity", flags.config.identity}});
@@ -235,6 +239,12 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option("--ops-address", flags->config.ops_address,
                       "Address of /livez, /readyz and /metrics.");
   add_port_option(*command, "--ops-port", flags->config.ops_port, "Port of the same; 0 for any.");
+  command->add_option("--advertise-address", flags->config.advertise_address,
+                      "Address at which other replicas reach this one, to hand on requests that "
+                      "only the leader answers, for example 192.0.2.7; by default POD_IP of the "
+                      "environment, else --ops-address.");
+  add_port_option(*command, "--forward-port", flags->config.forward_port,
+                  "Port for the same; 0 for any. Opened where a module needs it.");
   command->add_option("--user", flags->config.user.user,
                       "Our user name, when we do not run as a service account.");
   command

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
+#include "app/leader_address.h"
 #include "app/modules.h"
 #include "app/webhook_metrics.h"
 #include "base/log.h"
@@ -36,14 +38,31 @@ class StartNote {
   std::string why_ GUARDED_BY(mu_) = "not prepared yet";
 };
 
+// What was spoken of last: many ask.
+class LastWord {
+ public:
+  bool is_new(const std::string& text) {
+    const MutexLock lock(mu_);
+    return std::exchange(text_, text) != text;
+  }
+
+ private:
+  Mutex mu_;
+  std::string text_ GUARDED_BY(mu_);
+};
+
+// Of the certificate that all replicas share.
+std::string name_in_certificate(const Config& config) {
+  return config.webhook_service.empty()
+             ? config.webhook_address
+             : fmt::format("{}.{}.svc", config.webhook_service, config.ns);
+}
+
 kube::CertificateKeeperOptions keeper_options(const Config& config) {
   kube::CertificateKeeperOptions out{
       .secret = {config.ns, std::string(controllers::install::kCertificateSecret)}};
-  if (config.webhook_service.empty()) {
-    out.ip_addresses = {config.webhook_address};
-  } else {
-    out.dns_names = {fmt::format("{}.{}.svc", config.webhook_service, config.ns)};
-  }
+  (config.webhook_service.empty() ? out.ip_addresses
+                                  : out.dns_names) = {name_in_certificate(config)};
   return out;
 }
 
@@ -61,6 +80,8 @@ bool is_on(const module::Declarations& active, const module::Declaration& one) {
 }  // namespace
 
 struct App::Parts {
+  using Answer = module::Platform::Answer;
+
   Parts(Tasks& t, net::Transport& transport, std::shared_ptr<const kube::ClusterConfig> cluster,
         Config c, lb::Drivers all_drivers, Random random, std::span<const module::Module> modules)
       : tasks(t),
@@ -71,10 +92,7 @@ struct App::Parts {
         client(transport, cluster, {.registry = &registry}),
         leader_client(fenced, std::move(cluster), {.registry = &registry}),
         caches(tasks, client, manager, active, random.fork(), registry),
-        sealer([this]() -> std::shared_ptr<const crypto::KeyRing> {
-          const auto rings = keys.current();
-          return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
-        }),
+        sealer([this] { return ring(); }),
         router(tasks, registry, &paths),
         keeper(client, keeper_options(config)),
         keys(client, {.secret = {config.ns, std::string(controllers::install::kKeysSecret)}}),
@@ -84,6 +102,7 @@ struct App::Parts {
                  .lease_duration = config.lease_duration,
                  .renew_deadline = config.renew_deadline,
                  .retry_period = config.lease_retry_period,
+                 .notice = [this] { return notice(); },
                  .nobody_led_until = [this] { return nobody_led_until.load(); },
                  .registry = &registry},
                 random.fork()),
@@ -116,6 +135,10 @@ struct App::Parts {
       if (is_on(active, one.declare(config))) running.push_back(one.build(platform));
     for (module::Platform::Route& route : platform.routes)
       add_route(route.path, std::move(route.handler));
+    for (module::Server& one : module::servers_of(active)) {
+      const auto found = std::ranges::find(platform.answers, one.name, &Answer::server);
+      if (found != platform.answers.end()) servers.push_back({std::move(one), found->handler});
+    }
     for (const std::string& flaw : flaws()) log_error("a module is not sound", {{"flaw", flaw}});
     add_health();
     installer.add_to(manager);
@@ -146,6 +169,13 @@ struct App::Parts {
     for (const module::Platform::Route& route : routes)
       if (std::ranges::find(hooks, route.path, &module::Webhook::path) == hooks.end())
         out.push_back(route.path + " is answered, and no module declares it");
+    const auto declared = module::servers_of(active);
+    for (const module::Server& one : declared)
+      if (std::ranges::find(platform.answers, one.name, &Answer::server) == platform.answers.end())
+        out.push_back("server " + one.name + " is declared, and nobody answers there");
+    for (const Answer& one : platform.answers)
+      if (std::ranges::find(declared, one.server, &module::Server::name) == declared.end())
+        out.push_back("server " + one.server + " is answered, and no module declares it");
     return out;
   }
 
@@ -207,6 +237,16 @@ struct App::Parts {
     const auto certificate = keeper.current();
     return certificate ? certificate->ca_bundle : std::string();
   }
+  std::shared_ptr<const crypto::KeyRing> ring() const {
+    const auto rings = keys.current();
+    return rings ? std::shared_ptr<const crypto::KeyRing>(rings, &rings->seals) : nullptr;
+  }
+  // Of the leader to others, on its Lease.
+  std::string notice() const {
+    const auto known = ring();
+    if (own_address.empty() || !known) return "";
+    return sealed_notice(*known, config.ns, config.identity, own_address);
+  }
   bool may_write() const { return !config.elect_leader || elector.may_write(tasks.now()); }
 
   Tasks& tasks;
@@ -234,6 +274,9 @@ struct App::Parts {
   kube::Health health;
   kube::EventRecorder events;
   module::Platform platform;
+  std::vector<ModuleServer> servers;
+  std::string own_address;
+  LastWord doubted;
   std::vector<std::shared_ptr<void>> running;  // what modules built, the core first
   std::function<void(const kube::WebhookCertificate&)> on_certificate;
 };
@@ -329,7 +372,24 @@ net::Reply App::turn_away() { return parts_->router.turn_away(); }
 
 kube::Health& App::health() { return parts_->health; }
 metrics::Registry& App::registry() { return parts_->registry; }
-std::span<const module::HttpServer> App::servers() const { return parts_->platform.servers; }
+const std::vector<ModuleServer>& App::servers() const { return parts_->servers; }
+void App::set_own_address(std::string address) { parts_->own_address = std::move(address); }
+std::string App::certificate_name() const { return name_in_certificate(parts_->config); }
+std::shared_ptr<const crypto::KeyRing> App::keys() const { return parts_->ring(); }
+
+Result<std::string> App::leader_address() const {
+  const kube::LeaseHolder holder = parts_->elector.holder();
+  const auto ring = parts_->ring();
+  if (holder.identity.empty() || !ring) return fail(Code::unavailable, "no replica leads");
+  if (holder.identity == parts_->config.identity)
+    return fail(Code::unavailable, "this replica has just begun to lead, or ceases to");
+  Result<std::string> address = address_in(*ring, parts_->config.ns, holder);
+  if (!address && address.error().code == Code::forbidden && parts_->doubted.is_new(holder.notice))
+    log_warn("what the Lease says of the leader is not sealed by it",
+             {{"holder", holder.identity}, {"notice", holder.notice}});
+  return address;
+}
+
 std::vector<std::string> App::flaws() const { return parts_->flaws(); }
 bool App::leading() const { return parts_->manager.leading() && parts_->may_write(); }
 

@@ -22,10 +22,16 @@
 #include "kube/client/config.h"
 #include "kube/runtime/health.h"
 #include "metrics/registry.h"
-#include "module/http_server.h"
+#include "net/server.h"
 #include "net/transport.h"
 
 namespace berth::app {
+
+// An HTTP server of a module, and who answers there when this replica may.
+struct ModuleServer {
+  module::Server is{};
+  net::Handler answer{};
+};
 
 class App {
  public:
@@ -58,7 +64,15 @@ class App {
   net::Reply turn_away();
   kube::Health& health();
   // HTTP servers that modules want beside the webhooks'.
-  std::span<const module::HttpServer> servers() const;
+  const std::vector<ModuleServer>& servers() const;
+  // Where other replicas reach this one ("192.0.2.1:9444"), for as long as it leads. Before `run`.
+  void set_own_address(std::string address);
+  // Where the leader is reached. The message of an error is for whoever asked for the leader.
+  Result<std::string> leader_address() const;
+  // How a replica is known to another one: by a name in its certificate, and the keys that all
+  // share (null before `prepare`).
+  std::string certificate_name() const;
+  std::shared_ptr<const crypto::KeyRing> keys() const;
   // What /metrics shows; others may add to it while the App lives.
   metrics::Registry& registry();
   bool leading() const;

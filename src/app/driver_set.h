@@ -19,6 +19,7 @@ struct OwnServers {
   std::string api_server{};
   std::string webhooks{};
   std::string ops{};
+  std::vector<std::string> others{};
 };
 
 // One driver with what must be done for it. Functions may be missing.

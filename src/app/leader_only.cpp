@@ -6,25 +6,21 @@ namespace {
 // A failover takes seconds; a replica that has just begun to lead, less.
 constexpr const char* kRetryAfterSeconds = "1";
 
-net::Reply come_again() {
-  net::Reply out{.status = 503, .body = "another replica leads\n"};
-  out.headers.set("Retry-After", kRetryAfterSeconds);
-  out.headers.set("Content-Type", "text/plain");
-  return out;
-}
-
 }  // namespace
+
+net::Reply come_again(std::string_view why) {
+  return {.status = 503,
+          .headers = {{"Retry-After", kRetryAfterSeconds}, {"Content-Type", "text/plain"}},
+          .body = std::string(why) + "\n"};
+}
 
 net::Handler leader_only(net::Handler handler, std::function<bool()> leads, Forward forward) {
   return [handler = std::move(handler), leads = std::move(leads), forward = std::move(forward)](
              const net::Request& request, const net::Peer& peer, std::stop_token stop) {
     if (leads()) return handler(request, peer, std::move(stop));
-    const bool handed_on = !request.headers.get(kForwardedHeader).empty();
-    if (!forward || handed_on) return come_again();
-    net::Request onward = request;
-    onward.headers.set(std::string(kForwardedHeader), "1");
-    Result<net::Reply> answer = forward(onward);
-    return answer ? std::move(*answer) : come_again();
+    if (!forward) return come_again("another replica leads");
+    Result<net::Reply> answer = forward(request, peer, std::move(stop));
+    return answer ? std::move(*answer) : come_again(answer.error().message);
   };
 }
 

@@ -3,19 +3,22 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
 
 #include "base/result.h"
 #include "net/server.h"
 
 namespace berth::app {
 
-// On a request that was handed on: whoever gets it and does not lead hands it to nobody.
-inline constexpr std::string_view kForwardedHeader = "Berth-Forwarded";
+// Sends a request to the leader, once. Its failure means that no answer came; the message says
+// whether something may have been done, and is for whoever asked.
+using Forward = std::function<Result<net::Reply>(const net::Request& request, const net::Peer& peer,
+                                                 std::stop_token stop)>;
 
-// Sends a request to the leader. Its failure means that the leader gave no answer.
-using Forward = std::function<Result<net::Reply>(const net::Request& request)>;
-
-// Without `forward`, or when nobody answers: 503 with Retry-After, and nothing was done.
+// Without `forward`, or when it fails: 503 with Retry-After.
 net::Handler leader_only(net::Handler handler, std::function<bool()> leads, Forward forward = {});
+
+// That reply.
+net::Reply come_again(std::string_view why);
 
 }  // namespace berth::app

@@ -12,7 +12,7 @@ class LeaderOnlyTest : public ::testing::Test {
         leader_only([](const net::Request&, const net::Peer&,
                        std::stop_token) { return net::Reply{.status = 200, .body = "mine"}; },
                     [this] { return leads_; }, forward);
-    return handler(request, {}, {});
+    return handler(request, {.address = "192.0.2.9"}, {});
   }
 
   bool leads_ = false;
@@ -29,23 +29,29 @@ TEST_F(LeaderOnlyTest, OthersSayWhenToComeAgain) {
   EXPECT_EQ(reply.headers.get("Retry-After"), "1");
 }
 
-TEST_F(LeaderOnlyTest, OthersHandARequestOnOnce) {
+TEST_F(LeaderOnlyTest, OthersHandARequestOn) {
   net::Request seen;
-  const Forward forward = [&](const net::Request& request) -> Result<net::Reply> {
+  std::string from;
+  const Forward forward = [&](const net::Request& request, const net::Peer& peer,
+                              std::stop_token) -> Result<net::Reply> {
     seen = request;
+    from = peer.address;
     return net::Reply{.status = 201, .body = "theirs"};
   };
   EXPECT_EQ(ask({.method = "POST", .body = "x"}, forward).body, "theirs");
   EXPECT_EQ(seen.body, "x");
-  // Two that take each other for the leader would send it to and fro.
-  EXPECT_EQ(ask(seen, forward).status, 503);
+  EXPECT_EQ(from, "192.0.2.9");
 }
 
 TEST_F(LeaderOnlyTest, ALeaderThatDoesNotAnswerIsWaitedFor) {
-  const Forward nobody = [](const net::Request&) -> Result<net::Reply> {
+  const Forward nobody = [](const net::Request&, const net::Peer&,
+                            std::stop_token) -> Result<net::Reply> {
     return fail(Code::unavailable, "nobody is there");
   };
-  EXPECT_EQ(ask({}, nobody).status, 503);
+  const net::Reply reply = ask({}, nobody);
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_EQ(reply.headers.get("Retry-After"), "1");
+  EXPECT_EQ(reply.body, "nobody is there\n");
 }
 
 }  // namespace

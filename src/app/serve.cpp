@@ -1,9 +1,15 @@
 #include "app/serve.h"
 
+#include <algorithm>
+
+#include "app/forwarding.h"
+#include "app/leader_address.h"
 #include "app/leader_only.h"
 #include "app/server_metrics.h"
 #include "base/log.h"
+#include "net/curl_transport.h"
 #include "net/server.h"
+#include "net/url.h"
 
 namespace berth::app {
 namespace {
@@ -27,6 +33,16 @@ static_assert(kReviewHeaderTimeout + kReviewBodyTimeout <
 constexpr std::size_t kMaxOpsConnections = 64;
 constexpr std::size_t kMaxOpsBytesInFlight = 8u << 20;
 constexpr Duration kOpsTimeout = std::chrono::seconds{5};
+
+// A request that is handed on waits in a thread for the leader, kForwardDeadline at most.
+constexpr int kModuleThreads = 32;
+// Of the leader, for those of all other replicas.
+constexpr int kForwardedThreads = 64;
+// A leader that is well takes a connection at once.
+constexpr net::CurlTransportOptions kTransportToLeader{
+    .max_response_bytes = kMaxForwardedReplyBytes,
+    .connect_timeout = std::chrono::seconds{2},
+    .never_twice = true};
 
 // Between two attempts to begin, and between two lines that speak of it.
 constexpr Duration kStartRetry = std::chrono::seconds{1};
@@ -80,20 +96,108 @@ Result<std::unique_ptr<net::Server>> start_ops(App& app, const Config& config) {
                             });
 }
 
-// Each is reached where health is: by those who are in the cluster.
-Result<std::vector<std::unique_ptr<net::Server>>> start_servers(App& app, const Config& config) {
-  std::vector<std::unique_ptr<net::Server>> out;
-  for (const module::HttpServer& one : app.servers()) {
-    net::Handler handler = one.handler;
-    if (one.leader_only)
-      handler = leader_only(std::move(handler), [&app] { return app.leading(); });
-    Result<std::unique_ptr<net::Server>> started =
-        net::Server::start({.address = config.ops_address, .port = one.port}, std::move(handler));
-    if (!started) return fail(std::move(started.error()).about(one.name));
-    out.push_back(std::move(*started));
+// The HTTP servers of modules, and what brings requests to the leader.
+class ModuleServers {
+ public:
+  ModuleServers(App& app, const Config& config, Tasks& tasks)
+      : app_(app), config_(config), tasks_(tasks), to_leader_(kTransportToLeader) {}
+
+  // Each is reached where health is: by those who are in the cluster.
+  Result<> start(Endpoints& endpoints) {
+    const auto needs_leader = [](const ModuleServer& one) { return one.is.leader_only; };
+    if (std::ranges::any_of(app_.servers(), needs_leader))
+      if (Result<> started = start_forwarded(endpoints); !started) return started;
+    for (const ModuleServer& one : app_.servers()) {
+      net::Handler handler =
+          one.is.leader_only
+              ? leader_only(one.answer, leads(), forward_to_leader(seams(), one.is.name))
+              : one.answer;
+      Result<std::string> url = run(one.is.name,
+                                    {.address = config_.ops_address,
+                                     .port = one.is.port,
+                                     .handler_threads = kModuleThreads,
+                                     .max_body_bytes = one.is.max_body_bytes},
+                                    std::move(handler));
+      if (!url) return pass(url);
+      endpoints.servers[one.is.name] = "http://" + *url;
+    }
+    return {};
   }
-  return out;
-}
+
+  // Connections from now on are made with it.
+  Result<> set_certificate(const kube::WebhookCertificate& certificate) {
+    return forwarded_ ? forwarded_->set_certificate(serving_part(certificate)) : Result<>();
+  }
+
+ private:
+  Result<> start_forwarded(Endpoints& endpoints) {
+    Result<std::string> host = advertised_address(config_.advertise_address, config_.ops_address);
+    if (!host) return fail(std::move(host.error()).about("--advertise-address"));
+    std::size_t largest_body = 0;
+    for (const ModuleServer& one : app_.servers())
+      largest_body = std::max(largest_body, one.is.max_body_bytes);
+    net::ServerOptions options{.address = config_.ops_address,
+                               .port = config_.forward_port,
+                               .certificate = std::make_shared<const net::ServerCertificate>(
+                                   serving_part(*app_.certificate())),
+                               .handler_threads = kForwardedThreads,
+                               .max_body_bytes = largest_body};
+    options.max_header_bytes += kForwardHeaderBytes;
+    Result<std::string> url =
+        run("forwarded", std::move(options),
+            take_forwarded(app_.servers(), leads(), [&app = app_] { return app.keys(); }));
+    if (!url) return pass(url);
+    forwarded_ = servers_.back().get();
+    endpoints.forwarded = "https://" + *url;
+    if (host->empty()) {
+      log_warn("other replicas cannot reach this one when it leads: it has no address to say",
+               {{"listening", config_.ops_address}, {"hint", "--advertise-address or POD_IP"}});
+    } else {
+      app_.set_own_address(net::join_host_port(*host, forwarded_->port()));
+    }
+    return {};
+  }
+
+  // Where it listens: "127.0.0.1:8090".
+  Result<std::string> run(const std::string& name, net::ServerOptions options,
+                          net::Handler handler) {
+    Result<std::unique_ptr<net::Server>> started =
+        net::Server::start(std::move(options), std::move(handler));
+    if (!started) return fail(std::move(started.error()).about("server " + name));
+    numbers_.push_back(show_server(app_.registry(), name, **started));
+    servers_.push_back(std::move(*started));
+    return net::join_host_port(config_.ops_address, servers_.back()->port());
+  }
+
+  std::function<bool()> leads() {
+    return [&app = app_] { return app.leading(); };
+  }
+
+  LeaderSeams seams() {
+    return {.tasks = tasks_,
+            .transport = to_leader_,
+            .address = [&app = app_] { return app.leader_address(); },
+            .tls = [&app = app_]() -> std::shared_ptr<const net::TlsSettings> {
+              const auto certificate = app.certificate();
+              if (!certificate) return nullptr;
+              net::TlsSettings settings;
+              settings.ca_pem = certificate->ca_bundle;
+              settings.server_name = app.certificate_name();
+              return std::make_shared<const net::TlsSettings>(std::move(settings));
+            },
+            .keys = [&app = app_] { return app.keys(); },
+            .registry = app_.registry()};
+  }
+
+  App& app_;
+  const Config& config_;
+  Tasks& tasks_;
+  net::CurlTransport to_leader_;
+  // Servers end first: their handlers use the rest.
+  std::vector<metrics::ScrapeHook> numbers_;
+  std::vector<std::unique_ptr<net::Server>> servers_;
+  net::Server* forwarded_ = nullptr;
+};
 
 // The server does not answer, or has no time: it may in a moment. Anything else is for a person.
 bool may_pass(const Error& error) {
@@ -125,6 +229,14 @@ Result<> prepare_when_served(App& app, const Context& context) {
 
 }  // namespace
 
+OwnServers own_servers(std::string api_server, const Endpoints& endpoints) {
+  OwnServers out{
+      .api_server = std::move(api_server), .webhooks = endpoints.webhooks, .ops = endpoints.ops};
+  for (const auto& [name, url] : endpoints.servers) out.others.push_back(url);
+  if (!endpoints.forwarded.empty()) out.others.push_back(endpoints.forwarded);
+  return out;
+}
+
 Result<> serve(App& app, const Config& config, const Context& context,
                const std::function<void(const Endpoints&)>& on_listening,
                const std::function<void(const std::string& ops)>& on_health) {
@@ -140,20 +252,22 @@ Result<> serve(App& app, const Config& config, const Context& context,
   Result<std::unique_ptr<net::Server>> webhooks = start_webhooks(app, config);
   if (!webhooks) return pass(webhooks);
 
-  const auto of_modules = start_servers(app, config);
-  if (!of_modules) return fail(of_modules.error());
+  Endpoints endpoints{.ops = ops_url};
+  ModuleServers of_modules(app, config, context.tasks);
+  if (Result<> started = of_modules.start(endpoints); !started) return started;
 
   const auto webhook_numbers = show_server(app.registry(), "webhooks", **webhooks);
   const auto ops_numbers = show_server(app.registry(), "ops", **ops);
-  app.on_certificate([&server = **webhooks](const kube::WebhookCertificate& certificate) {
-    if (Result<> swapped = server.set_certificate(serving_part(certificate)); !swapped) {
-      log_error("renewed certificate not in use", {{"error", swapped.error().to_string()}});
-    }
-  });
-  const Endpoints endpoints{
-      .webhooks =
-          fmt::format("https://{}:{}", host_in_url(config.webhook_address), (*webhooks)->port()),
-      .ops = ops_url};
+  app.on_certificate(
+      [&server = **webhooks, &of_modules](const kube::WebhookCertificate& certificate) {
+        Result<> swapped = server.set_certificate(serving_part(certificate));
+        if (swapped) swapped = of_modules.set_certificate(certificate);
+        if (!swapped) {
+          log_error("renewed certificate not in use", {{"error", swapped.error().to_string()}});
+        }
+      });
+  endpoints.webhooks =
+      fmt::format("https://{}:{}", host_in_url(config.webhook_address), (*webhooks)->port());
   if (config.webhook_service.empty()) {
     app.set_webhook_address({.url = endpoints.webhooks});
   } else {

@@ -152,13 +152,15 @@ TEST_F(OwnPlaceTest, WhatBecomesAListenerLaterIsLeft) {
 TEST_F(OwnPlaceTest, ServersOfTheControllerAreNoRooms) {
   const auto door = edge_.open_door(Transport::tcp, {});
   const model::Target api = edge_.open_room(), webhooks = edge_.open_room(),
-                      ops{"0.0.0.0", Edge::fresh_port()};
+                      ops{"0.0.0.0", Edge::fresh_port()}, other = edge_.open_room();
   edge_.driver->set_own_endpoints(
       own_endpoints({.api_server = "https://" + model::to_string(api),
                      .webhooks = "https://" + model::to_string(webhooks),
-                     .ops = "http://" + model::to_string(ops)}));
+                     .ops = "http://" + model::to_string(ops),
+                     .others = {"http://" + model::to_string(other)}}));
   for (const auto& [target, what] : {std::pair{api, "API server"},
                                      {webhooks, "webhook server"},
+                                     {other, "a server of the controller"},
                                      {{Edge::room_ip(), ops.port}, "metrics server"},
                                      {{"::ffff:127.0.0.1", ops.port}, "metrics server"}}) {
     const auto changed = edge_.change(door.id, {{target}});

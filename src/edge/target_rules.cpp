@@ -118,6 +118,8 @@ std::vector<Endpoint> own_endpoints(const OwnUrls& urls) {
                                   {"the webhook server of the controller", &urls.webhooks},
                                   {"the metrics server of the controller", &urls.ops}})
     std::ranges::move(endpoints_at(what, *url), std::back_inserter(out));
+  for (const std::string& url : urls.others)
+    std::ranges::move(endpoints_at("a server of the controller", url), std::back_inserter(out));
   return out;
 }
 

@@ -42,6 +42,7 @@ struct OwnUrls {
   std::string api_server{};
   std::string webhooks{};
   std::string ops{};
+  std::vector<std::string> others{};
 };
 std::vector<Endpoint> own_endpoints(const OwnUrls& urls);
 

@@ -53,6 +53,11 @@ struct Config {
   std::string ops_address = "127.0.0.1";  // /livez, /readyz, /metrics
   std::uint16_t ops_port = 0;
 
+  // Where other replicas reach this one: they hand on what only the leader may answer. Empty: the
+  // address above, if it is one that others could call.
+  std::string advertise_address;
+  std::uint16_t forward_port = 0;
+
   // The ports of nodes that Pods are given when they ask for random host ports.
   model::PortRange host_ports = api::kDefaultHostPorts;
 

@@ -96,6 +96,7 @@ class Judge {
       for (const Read& read : one.reads) look_at(one, read);
       for (const Access& rule : one.access) look_at(one, rule);
       for (const Webhook& hook : one.webhooks) look_at(one, hook);
+      for (const Server& server : one.servers) look_at(one, server);
       for (const Flow& flow : one.flows) look_at(one, flow);
     }
     const auto cores = std::ranges::count_if(all_, &Declaration::is_core);
@@ -154,6 +155,18 @@ class Judge {
       if (!hook.entry.contains(key)) flaw(of, "webhook {} has no {}", hook.name, key);
   }
 
+  void look_at(const Declaration& of, const Server& server) {
+    const auto fits = [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+    };
+    const std::string& name = server.name;
+    if (name.empty() || name.size() > kMaxServerName || !std::ranges::all_of(name, fits))
+      flaw(of, "'{}' cannot be the name of a server: 1-{} of a-z, 0-9 and -", name, kMaxServerName);
+    if (!servers_.insert(name).second) flaw(of, "server {} is there twice", name);
+    if (server.port != 0 && !ports_.insert(server.port).second)
+      flaw(of, "port {} is another server's", server.port);
+  }
+
   void look_at(const Declaration& of, const Flow& flow) {
     const auto levels = levels_of(all_);
     const bool known =
@@ -165,8 +178,8 @@ class Judge {
 
   const Declarations& all_;
   std::vector<std::string> out_;
-  std::set<std::string> names_, types_, hooks_;
-  std::set<int> places_;
+  std::set<std::string> names_, types_, hooks_, servers_;
+  std::set<int> places_, ports_;
 };
 
 }  // namespace
@@ -206,6 +219,12 @@ std::map<std::string, std::string> webhook_annotations_of(const Declarations& al
   std::map<std::string, std::string> out;
   for (const Declaration& one : all)
     out.insert(one.webhook_annotations.begin(), one.webhook_annotations.end());
+  return out;
+}
+
+std::vector<Server> servers_of(const Declarations& all) {
+  std::vector<Server> out;
+  for (const Declaration& one : all) out.insert(out.end(), one.servers.begin(), one.servers.end());
   return out;
 }
 

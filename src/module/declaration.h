@@ -1,11 +1,12 @@
-// What a module is before anything runs: its kinds, what it reads and may do, its webhooks and its
-// share of the API server. Plain values and pure functions.
+// What a module is before anything runs: its kinds, what it reads and may do, its webhooks, servers
+// and its share of the API server. Plain values and pure functions.
 //
 // `berth manifests`, the installation and its removal, the roles and the caches are made from the
 // declarations of the modules that are on. So a module that is off costs no kind, no right, no
 // webhook and no watch, and one that forgets something is found by `flaws_of` in a test.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -70,6 +71,19 @@ struct Webhook {
 // What a webhook is asked about: these operations on objects of this type.
 wire::Object hook_rule(const kube::ResourceType& type, const std::vector<std::string>& operations);
 
+// An HTTP server of the module's own, beside those of webhooks and health. Who answers there is
+// said when the module is built (`Platform::answers`).
+struct Server {
+  std::string name{};      // of its port, too: "netservice"
+  std::uint16_t port = 0;  // 0: any free one, which no Service can lead to
+  // The leader answers; other replicas hand requests on to it (docs/security.md), and say when to
+  // come again where that cannot be. Replies are whole then, not streams without an end.
+  bool leader_only = false;
+  std::size_t max_body_bytes = 1u << 20;  // past it: 413
+};
+// As Kubernetes names ports.
+inline constexpr std::size_t kMaxServerName = 15;
+
 struct PriorityLevel {
   std::string name{};
   int shares = 0;
@@ -101,6 +115,7 @@ struct Declaration {
   std::vector<Webhook> webhooks{};
   // On the configuration of mutating webhooks, for people and for `berth explain`.
   std::map<std::string, std::string> webhook_annotations{};
+  std::vector<Server> servers{};
   std::vector<PriorityLevel> levels{};
   std::vector<Flow> flows{};
 };
@@ -116,6 +131,7 @@ std::vector<Access> access_of(const Declarations& all);
 std::vector<Access> namespace_access_of(const Declarations& all);
 std::vector<Webhook> webhooks_of(const Declarations& all, bool mutating);
 std::map<std::string, std::string> webhook_annotations_of(const Declarations& all);
+std::vector<Server> servers_of(const Declarations& all);
 std::vector<PriorityLevel> levels_of(const Declarations& all);
 std::vector<Flow> flows_of(const Declarations& all);
 

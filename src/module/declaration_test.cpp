@@ -90,6 +90,14 @@ TEST(Declarations, WhatIsForgottenIsFound) {
   expect("which is not there",
          [](Declaration& d) { d.flows = {{"f", "nowhere", 900, {{{"get"}, "", "pods"}}}}; });
   expect("takes no call", [](Declaration& d) { d.flows = {{"f", "bulk", 900, {}}}; });
+  expect("cannot be the name of a server", [](Declaration& d) { d.servers = {{.name = "A b"}}; });
+  expect("cannot be the name of a server",
+         [](Declaration& d) { d.servers = {{.name = "longer-than-ports"}}; });
+  expect("server a is there twice",
+         [](Declaration& d) { d.servers = {{.name = "a"}, {.name = "a"}}; });
+  expect("port 8090 is another server's", [](Declaration& d) {
+    d.servers = {{.name = "a", .port = 8090}, {.name = "b", .port = 8090}};
+  });
   expect("is not told what to do", [](Declaration& d) { d.kinds[0].guard = Guard{}; });
 }
 

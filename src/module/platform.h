@@ -27,7 +27,7 @@
 #include "lb/driver.h"
 #include "module/caches.h"
 #include "module/config.h"
-#include "module/http_server.h"
+#include "net/server.h"
 
 // Known to the layer above: what a module tells people is not the business of what it runs on.
 namespace berth::report {
@@ -85,7 +85,12 @@ struct Platform {
     std::function<void(const Context& context)> body;
   };
   std::vector<Beside> beside{};
-  std::vector<HttpServer> servers{};
+  // Who answers at a server that is declared.
+  struct Answer {
+    std::string server;
+    net::Handler handler;
+  };
+  std::vector<Answer> answers{};
   // The keys that seal what we write have changed.
   std::vector<std::function<void()>> on_keys{};
 };

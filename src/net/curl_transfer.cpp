@@ -103,10 +103,11 @@ bool has_body_by_nature(std::string_view method) {
   return method == "POST" || method == "PUT" || method == "PATCH";
 }
 
-void set_method(OptionSetter& set, const Request& request) {
+void set_method(OptionSetter& set, const Request& request, bool never_twice) {
   if (request.method == "HEAD") return set(CURLOPT_NOBODY, 1L);
   if (request.body.empty() && !has_body_by_nature(request.method)) {
     set(CURLOPT_HTTPGET, 1L);
+    if (never_twice && request.method != "GET") set(CURLOPT_FRESH_CONNECT, 1L);
     return set(CURLOPT_CUSTOMREQUEST, request.method.c_str());
   }
   // The body comes from a callback that cannot rewind: that is what keeps curl from sending a
@@ -177,7 +178,7 @@ Result<> CurlTransfer::attach(void* easy) {
   set(CURLOPT_READDATA, this);
   set_connection(set, options_);
   set_proxy(set, request_.proxy);
-  set_method(set, request_);
+  set_method(set, request_, options_.never_twice);
   if (request_.tls) set_tls(set, *request_.tls);
 
   std::string target = request_.url;

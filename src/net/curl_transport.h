@@ -22,6 +22,10 @@ struct CurlTransportOptions {
   std::size_t max_waiting_bytes = 4u << 20;    // of a stream that is read slower than it arrives
   long max_connections_per_host = 64;          // for calls; further ones queue. Streams: no bound
   Duration connect_timeout = std::chrono::seconds{30};
+  // Not even a request without a body that may change something: such a one gets a connection of
+  // its own. (Where sending it twice does no harm, as with Kubernetes' DELETE, kept ones are
+  // faster.)
+  bool never_twice = false;
   Duration dead_peer_timeout = std::chrono::seconds{45};  // a peer that acknowledges nothing
 };
 

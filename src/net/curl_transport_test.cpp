@@ -312,6 +312,20 @@ TEST(CurlTransport, WriteIsNotSentAgainByItself) {
   EXPECT_EQ(dropper.requests, 2);
 }
 
+// Where that was asked for, one without a body has no kept connection that could turn out to be
+// closed: only then curl would send it again.
+TEST(CurlTransport, AWriteWithoutABodyHasItsOwnConnectionWhereThatWasAskedFor) {
+  const auto connections = [](bool never_twice) {
+    const auto server = start_server(echo);
+    CurlTransport transport({.never_twice = never_twice});
+    for (const char* method : {"GET", "DELETE", "GET"})
+      EXPECT_TRUE(transport.call(context(), {.method = method, .url = url_of(*server)}));
+    return server->statistics().accepted;
+  };
+  EXPECT_EQ(connections(false), 1u);
+  EXPECT_EQ(connections(true), 2u);
+}
+
 TEST(CurlTransport, ReadOnABrokenKeptConnectionIsSentAgain) {
   Dropper dropper;
   CurlTransport transport;

@@ -199,8 +199,10 @@ class Playground::Impl {
                               .region = settings.options.region};
     app::DriverPart out = providers::start_tencent(tasks_, to_cloud_, std::move(settings));
     out.avoid = [this](const app::OwnServers& servers) {
-      cloud_->avoid(edge::own_endpoints(
-          {.api_server = servers.api_server, .webhooks = servers.webhooks, .ops = servers.ops}));
+      cloud_->avoid(edge::own_endpoints({.api_server = servers.api_server,
+                                         .webhooks = servers.webhooks,
+                                         .ops = servers.ops,
+                                         .others = servers.others}));
     };
     return out;
   }
@@ -232,8 +234,7 @@ class Playground::Impl {
     return app::serve(app, config, context, [this](const app::Endpoints& endpoints) {
       config_.webhook_port = port_of(endpoints.webhooks);
       config_.ops_port = port_of(endpoints.ops);
-      drivers_.avoid(
-          {.api_server = cluster_->server, .webhooks = endpoints.webhooks, .ops = endpoints.ops});
+      drivers_.avoid(app::own_servers(cluster_->server, endpoints));
       const MutexLock lock(mu_);
       ops_url_ = endpoints.ops;
     });

@@ -33,7 +33,8 @@ Result<app::DriverPart> start_edge(edge::EdgeOptions options, std::vector<model:
           [driver](const app::OwnServers& servers) {
             driver->set_own_endpoints(edge::own_endpoints({.api_server = servers.api_server,
                                                            .webhooks = servers.webhooks,
-                                                           .ops = servers.ops}));
+                                                           .ops = servers.ops,
+                                                           .others = servers.others}));
           }};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <set>
 
 #include "kube/runtime/leader_election.h"
 #include "scenario.h"
@@ -20,6 +21,9 @@ constexpr Duration kLease = std::chrono::seconds{15};
 // From one attempt to take the lease to the next: the period and its jitter.
 constexpr Duration kRetry = std::chrono::milliseconds{4400};
 
+// What a holder says of itself.
+std::string notice_of(std::string_view name) { return fmt::format("{} is here", name); }
+
 // One process that wants to lead, leads, and begins anew when it has lost the lease.
 class Candidate {
  public:
@@ -27,11 +31,14 @@ class Candidate {
       : process_(cluster.kernel().start_process(name, sim::Crashable::yes)),
         network_(cluster.connect(process_)),
         client_(*network_, kube::fixed_config(Cluster::kServerUrl, {})),
-        elector_(client_, {.identity = name}, cluster.kernel().fork_random()),
+        elector_(client_,
+                 {.identity = name, .notice = [this] { return notice_of(process_.name()); }},
+                 cluster.kernel().fork_random()),
         main_(process_.spawn("main", [this](std::stop_token stop) { run(std::move(stop)); })) {}
 
   sim::Process& process() { return process_; }
   bool may_write() { return process_.alive() && elector_.may_write(process_.now()); }
+  kube::LeaseHolder holder() const { return elector_.holder(); }
   // Gives the lease back and ends.
   void stop() {
     main_->request_stop();
@@ -75,12 +82,23 @@ class Election {
     const auto leaders = std::ranges::count_if(
         candidates_, [](const auto& candidate) { return candidate && candidate->may_write(); });
     if (leaders > 1) cluster_.kernel().fail(fmt::format("{} processes may write", leaders));
+    for (const auto& candidate : candidates_) {
+      const kube::LeaseHolder seen = candidate ? candidate->holder() : kube::LeaseHolder{};
+      if (!seen.identity.empty() && seen.notice != notice_of(seen.identity))
+        cluster_.kernel().fail(fmt::format("{} says: {}", seen.identity, seen.notice));
+    }
     const Instant now = cluster_.kernel().now();
     if (leaders > 0) led_at_ = now;
     longest_gap_ = std::max(longest_gap_, now - led_at_);
     led_ = leaders > 0;
   }
-  bool led() const { return led_; }
+  // All that live know who leads.
+  bool is_known() const {
+    std::set<std::string> names;
+    for (const auto& candidate : candidates_)
+      if (candidate) names.insert(candidate->holder().identity);
+    return names.size() == 1 && !names.begin()->empty();
+  }
   Duration longest_gap() const { return longest_gap_; }
   void forget_gaps() {
     longest_gap_ = {};
@@ -253,6 +271,9 @@ Result<sim::RunReport> run_calm(std::uint64_t seed) {
     election.check();
     const Duration bound = (clean ? Duration{} : kLease) + kRetry + calls;
     if (Result<> led = election.run_until_led(bound); !led) return pass(led);
+    // Whoever follows looks once in a while.
+    if (Result<> ran = election.run_for(kRetry + calls); !ran) return pass(ran);
+    if (!election.is_known()) cluster.kernel().fail("not all know who leads");
   }
   return report(cluster);
 }

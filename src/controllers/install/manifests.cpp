@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
@@ -19,6 +20,9 @@ using wire::Value;
 
 constexpr int kWebhookPort = 9443;
 constexpr int kOpsPort = 8080;
+constexpr int kForwardPort = 9444;
+// As the ports of Pods and Services are called.
+constexpr std::string_view kForwardPortName = "forwarded";
 // Nobody in particular: the image has no such user, and needs none.
 constexpr int kUserId = 65532;
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
@@ -65,6 +69,28 @@ Object probe(std::string_view path, int period) {
   return {{"httpGet", Object{{"path", path}, {"port", "ops"}}}, {"periodSeconds", period}};
 }
 
+bool has_leader_only(const ManifestOptions& options) {
+  const auto servers = module::servers_of(options.modules);
+  return std::ranges::any_of(servers, &module::Server::leader_only);
+}
+
+// Those of modules have a port that others know, or none here.
+std::vector<module::Server> served(const ManifestOptions& options) {
+  auto out = module::servers_of(options.modules);
+  std::erase_if(out, [](const module::Server& one) { return one.port == 0; });
+  return out;
+}
+
+Array container_ports(const ManifestOptions& options) {
+  Array out{Object{{"name", "webhooks"}, {"containerPort", kWebhookPort}},
+            Object{{"name", "ops"}, {"containerPort", kOpsPort}}};
+  for (const module::Server& one : served(options))
+    out.push_back(Object{{"name", one.name}, {"containerPort", one.port}});
+  if (has_leader_only(options))
+    out.push_back(Object{{"name", kForwardPortName}, {"containerPort", kForwardPort}});
+  return out;
+}
+
 Object container(const ManifestOptions& options) {
   const auto flag = [](std::string_view name, const auto& value) {
     return Value(fmt::format("--{}={}", name, value));
@@ -76,21 +102,28 @@ Object container(const ManifestOptions& options) {
              flag("webhook-service", kWebhookService),
              flag("ops-address", "0.0.0.0"),
              flag("ops-port", kOpsPort)};
+  if (has_leader_only(options)) args.push_back(flag("forward-port", kForwardPort));
   if (!options.with_guard) args.emplace_back("--without-guard");
   for (const std::string& name : options.without) args.push_back(flag("without", name));
-  return {{"name", kAppName},
-          {"image", options.image},
-          {"command", Array{"berth", "controller"}},
-          {"args", std::move(args)},
-          {"ports", Array{Object{{"name", "webhooks"}, {"containerPort", kWebhookPort}},
-                          Object{{"name", "ops"}, {"containerPort", kOpsPort}}}},
-          {"livenessProbe", probe("/livez", 10)},
-          {"readinessProbe", probe("/readyz", 5)},
-          {"resources", Object{{"requests", Object{{"cpu", "100m"}, {"memory", "128Mi"}}},
-                               {"limits", Object{{"memory", "1Gi"}}}}},
-          {"securityContext", Object{{"allowPrivilegeEscalation", false},
-                                     {"readOnlyRootFilesystem", true},
-                                     {"capabilities", Object{{"drop", Array{"ALL"}}}}}}};
+  Object out{{"name", kAppName},
+             {"image", options.image},
+             {"command", Array{"berth", "controller"}},
+             {"args", std::move(args)}};
+  // Where other replicas reach this one.
+  if (has_leader_only(options))
+    out["env"] =
+        Array{Object{{"name", "POD_IP"},
+                     {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "status.podIP"}}}}}}};
+  const Object rest{{"ports", container_ports(options)},
+                    {"livenessProbe", probe("/livez", 10)},
+                    {"readinessProbe", probe("/readyz", 5)},
+                    {"resources", Object{{"requests", Object{{"cpu", "100m"}, {"memory", "128Mi"}}},
+                                         {"limits", Object{{"memory", "1Gi"}}}}},
+                    {"securityContext", Object{{"allowPrivilegeEscalation", false},
+                                               {"readOnlyRootFilesystem", true},
+                                               {"capabilities", Object{{"drop", Array{"ALL"}}}}}}};
+  for (const auto& member : rest) out[member.key()] = member.value();
+  return out;
 }
 
 // Replicas on different nodes, where there are several: the webhooks must not go with one of them.
@@ -115,26 +148,33 @@ Object deployment(const ManifestOptions& options) {
                            Object{{"metadata", Object{{"labels", labels()}}}, {"spec", pod}}}}}};
 }
 
-Object service() {
-  return {{"spec",
-           Object{{"selector", Object{{kAppLabel, kAppName}}},
-                  {"ports",
-                   Array{Object{{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}},
-                         Object{{"name", "ops"}, {"port", kOpsPort}, {"targetPort", "ops"}}}}}}};
+Object service(const ManifestOptions& options) {
+  Array ports{Object{{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}},
+              Object{{"name", "ops"}, {"port", kOpsPort}, {"targetPort", "ops"}}};
+  for (const module::Server& one : served(options))
+    ports.push_back(Object{{"name", one.name}, {"port", one.port}, {"targetPort", one.name}});
+  return {{"spec", Object{{"selector", Object{{kAppLabel, kAppName}}}, {"ports", ports}}}};
 }
 
-// The ops port stays open: kubelets probe it, and Prometheus reads it.
-Object network_policy(const std::vector<std::string>& cidrs) {
+// The ops port stays open: kubelets probe it, and Prometheus reads it. So do those of modules,
+// which are for the whole cluster; what replicas hand on comes from replicas.
+Object network_policy(const ManifestOptions& options) {
   Array from;
-  for (const std::string& cidr : cidrs) from.push_back(Object{{"ipBlock", Object{{"cidr", cidr}}}});
+  for (const std::string& cidr : options.apiserver_cidrs)
+    from.push_back(Object{{"ipBlock", Object{{"cidr", cidr}}}});
   const auto port = [](std::string_view name) {
-    return Array{Object{{"protocol", "TCP"}, {"port", name}}};
+    return Object{{"protocol", "TCP"}, {"port", name}};
   };
-  return {{"spec",
-           Object{{"podSelector", selector()},
-                  {"policyTypes", Array{"Ingress"}},
-                  {"ingress", Array{Object{{"from", std::move(from)}, {"ports", port("webhooks")}},
-                                    Object{{"ports", port("ops")}}}}}}};
+  Array open{port("ops")};
+  for (const module::Server& one : served(options)) open.push_back(port(one.name));
+  Array rules{Object{{"from", std::move(from)}, {"ports", Array{port("webhooks")}}},
+              Object{{"ports", std::move(open)}}};
+  if (has_leader_only(options))
+    rules.push_back(Object{{"from", Array{Object{{"podSelector", selector()}}}},
+                           {"ports", Array{port(kForwardPortName)}}});
+  return {{"spec", Object{{"podSelector", selector()},
+                          {"policyTypes", Array{"Ingress"}},
+                          {"ingress", std::move(rules)}}}};
 }
 
 Settings settings_of(const ManifestOptions& options) {
@@ -194,14 +234,14 @@ std::vector<Wanted> manifests(const ManifestOptions& options) {
     out.push_back(std::move(wanted));
   }
   add_access(options, out);
-  out.push_back(object(kube::types::kService, ns, kWebhookService, service()));
+  out.push_back(object(kube::types::kService, ns, kWebhookService, service(options)));
   out.push_back(object(kube::types::kDeployment, ns, kAppName, deployment(options)));
   if (options.replicas > 1) {
     out.push_back(object(kDisruptionBudget, ns, kAppName,
                          {{"spec", Object{{"minAvailable", 1}, {"selector", selector()}}}}));
   }
   if (!options.apiserver_cidrs.empty())
-    out.push_back(object(kNetworkPolicy, ns, kAppName, network_policy(options.apiserver_cidrs)));
+    out.push_back(object(kNetworkPolicy, ns, kAppName, network_policy(options)));
   if (!options.with_webhooks) return out;
   for (Wanted& wanted : wanted_objects(settings, "to be replaced")) {
     if (wire::array_at(wanted.object, "/webhooks")) out.push_back(waiting(std::move(wanted)));

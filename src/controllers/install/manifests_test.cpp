@@ -231,6 +231,37 @@ TEST(Manifests, TheGuardCanBeLeftOutWithAllThatBelongsToIt) {
       << "the controller would put it back";
 }
 
+// A server of a module is reached through our Service; one for the leader alone needs a way from
+// replica to replica, which nobody else may take.
+TEST(Manifests, ServersOfModulesHaveTheirPorts) {
+  ManifestOptions options{.apiserver_cidrs = {"192.0.2.0/28"}};
+  options.modules = app::all_declarations();
+  options.modules.push_back(
+      {.name = "tickets", .about = "numbers", .servers = {{.name = "tickets", .port = 8090}}});
+  const auto text = [&](std::string_view kind, std::string_view name, const char* at) {
+    const auto all = manifests(options);
+    const wire::Value* found = wire::find(find(all, kind, name)->object, at);
+    return found ? wire::to_json(*found) : std::string();
+  };
+  const char* env = "/spec/template/spec/containers/0/env";
+  const char* third = "/spec/template/spec/containers/0/ports/2";
+  EXPECT_EQ(text("Deployment", "berth", third), R"({"name":"tickets","containerPort":8090})");
+  EXPECT_EQ(text("Service", "berth-webhooks", "/spec/ports/2"),
+            R"({"name":"tickets","port":8090,"targetPort":"tickets"})");
+  EXPECT_EQ(text("NetworkPolicy", "berth", "/spec/ingress/1/ports/1/port"), R"("tickets")");
+  EXPECT_EQ(text("Deployment", "berth", env), "");
+
+  options.modules.back().servers[0].leader_only = true;
+  EXPECT_NE(text("Deployment", "berth", env).find(R"("fieldPath":"status.podIP")"),
+            std::string::npos);
+  EXPECT_NE(text("Deployment", "berth", "/spec/template/spec/containers/0/args")
+                .find("--forward-port=9444"),
+            std::string::npos);
+  EXPECT_EQ(text("NetworkPolicy", "berth", "/spec/ingress/2/ports/0/port"), R"("forwarded")");
+  EXPECT_EQ(text("NetworkPolicy", "berth", "/spec/ingress/2/from/0/podSelector/matchLabels"),
+            R"({"app.kubernetes.io/name":"berth"})");
+}
+
 TEST(Manifests, PrintedWebhooksRefuseNobody) {
   const auto all = printed({.with_webhooks = true});
   for (const char* kind : {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}) {

@@ -42,6 +42,26 @@ bool is_released(const Value& lease) {
 
 std::string_view uid_of(const Value& lease) { return wire::string_at(lease, "/metadata/uid"); }
 
+std::string_view notice_of(const Value& lease) {
+  static const std::string kPointer =
+      "/metadata/annotations/" + wire::escape_pointer_step(kNoticeAnnotation);
+  return wire::string_at(lease, kPointer);
+}
+
+// A former holder's is wiped out where we have nothing to say.
+void set_notice(Value& lease, const std::string& notice) {
+  if (notice_of(lease) == notice) return;
+  Value& metadata = lease.as_object()["metadata"];
+  if (!metadata.is_object()) metadata = Object{};
+  Value& all = metadata.as_object()["annotations"];
+  if (!all.is_object()) all = Object{};
+  if (notice.empty()) {
+    all.as_object().erase(kNoticeAnnotation);
+  } else {
+    all.as_object()[kNoticeAnnotation] = notice;
+  }
+}
+
 std::int64_t transitions_of(const Value& lease) {
   return wire::int_at(lease, "/spec/leaseTransitions").value_or(0);
 }
@@ -65,6 +85,11 @@ LeaderElector::LeaderElector(Client& client, LeaderElectionOptions options, Rand
 LeaderElector::~LeaderElector() = default;
 
 bool LeaderElector::may_write(Instant now) const { return leading_ && now < fence_end_.load(); }
+
+LeaseHolder LeaderElector::holder() const {
+  const MutexLock lock(mu_);
+  return holder_;
+}
 
 void LeaderElector::set_leading(bool leading) {
   leading_ = leading;
@@ -168,6 +193,10 @@ bool LeaderElector::has_run_out(const Value& lease, Instant now) const {
 void LeaderElector::observe(Value lease, Instant at) {
   std::string record = record_of(lease);
   if (record != observed_->record || observed_->lease.is_null()) observed_->changed_at = at;
+  {
+    const MutexLock lock(mu_);
+    holder_ = {std::string(holder_of(lease)), std::string(notice_of(lease))};
+  }
   observed_->record = std::move(record);
   observed_->lease = std::move(lease);
 }
@@ -193,6 +222,7 @@ Result<LeaderElector::Standing> LeaderElector::write(const Context& context, Val
                    {"metadata", Object{{"namespace", options_.ns}, {"name", options_.name}}}};
   }
   lease.as_object()["spec"] = spec;
+  set_notice(lease, options_.notice());
   Result<Value> written = exists ? client_.update(context, types::kLease, lease)
                                  : client_.create(context, types::kLease, lease);
   if (!written) return pass(written);

@@ -10,6 +10,9 @@
 // one cannot know that nobody leads: it leads with the first renewal after a whole lease duration.
 // Two need not wait: a leader whose fence is still open when it has made it anew, and the first
 // replica of an installation, before which nobody led.
+//
+// Whoever holds it can say something of itself to the others (`notice`): an annotation of the
+// Lease, written with the renewals that are made anyway, and read with the looks at it.
 #pragma once
 
 #include <atomic>
@@ -18,6 +21,7 @@
 #include <string>
 
 #include "base/context.h"
+#include "base/mutex.h"
 #include "base/random.h"
 #include "kube/client/client.h"
 
@@ -31,9 +35,19 @@ struct LeaderElectionOptions {
   Duration renew_deadline = std::chrono::seconds{10};
   Duration retry_period = std::chrono::seconds{2};
   double retry_jitter = 1.2;
+  // What the holder says of itself; asked before every renewal. Nothing: no annotation.
+  std::function<std::string()> notice = [] { return std::string(); };
   // Nobody can have led before we did, if we begin before this moment.
   std::function<Instant()> nobody_led_until = [] { return Instant::min(); };
   metrics::Registry* registry = nullptr;
+};
+
+inline constexpr std::string_view kNoticeAnnotation = "berth.dev/leader";
+
+// Who holds the Lease, as it was last read or written. What it says proves nothing.
+struct LeaseHolder {
+  std::string identity{};  // empty: nobody, or it was never seen
+  std::string notice{};
 };
 
 class LeaderElector {
@@ -54,6 +68,8 @@ class LeaderElector {
   Result<> release(const Context& context);
 
   bool may_write(Instant now) const;
+  // Any task.
+  LeaseHolder holder() const;
 
  private:
   enum class Standing : std::uint8_t {
@@ -82,6 +98,8 @@ class LeaderElector {
   std::atomic<bool> leading_{false};
   metrics::Gauge* status_ = nullptr;
   metrics::Counter* slow_path_ = nullptr;
+  mutable Mutex mu_;
+  LeaseHolder holder_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::kube
