@@ -78,6 +78,7 @@ Object container(const ManifestOptions& options) {
              flag("ops-port", kOpsPort)};
   if (!options.with_guard) args.emplace_back("--without-guard");
   for (const std::string& name : options.without) args.push_back(flag("without", name));
+  for (const std::string& one : options.arguments) args.emplace_back(one);
   return {{"name", kAppName},
           {"image", options.image},
           {"command", Array{"berth", "controller"}},
