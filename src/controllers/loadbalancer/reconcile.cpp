@@ -104,6 +104,7 @@ Result<Requeue> LoadBalancerController::describe(const Context& context, const B
   if (first) engine_.attend(*ref);
   const auto answer = describer_.take(*ref, credentials_for(*ref));
   if (!answer) return Requeue{};  // it brings us back
+  if (*answer && was_missing(*object)) engine_.audit(*ref);
   if (Result<> written = write_status(context, *object, *answer, listeners); !written)
     return pass(written);
   if (!*answer) return Requeue{.after = kTryAgain};
