@@ -3,12 +3,14 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "app/leader_address.h"
 #include "app/modules.h"
 #include "app/serve.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "cloud_flags.h"
 #include "cluster.h"
 #include "controllers/listener/plan.h"
 #include "environment.h"
@@ -16,6 +18,7 @@
 #include "net/curl_transport.h"
 #include "providers/edge.h"
 #include "providers/tencent.h"
+#include "providers/tencent_credentials.h"
 
 namespace berth::cmd {
 namespace {
@@ -35,6 +38,7 @@ struct Flags {
   std::string tencent_endpoint;
   std::string tencent_proxy;
   std::string tencent_ca;
+  std::string tencent_credentials;  // a file
   app::Config config;
 };
 
@@ -60,28 +64,32 @@ Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags, bo
   return edge::fixed_plan(std::move(addresses));
 }
 
-// Keys come from the environment alone: whoever lists processes reads their flags.
-Result<cloud::tencent::Settings> tencent_settings(const Flags& flags) {
-  Result<cloud::tencent::Settings> out = cloud::tencent::settings_from(
-      [](std::string_view name) { return environment(std::string(name).c_str()); });
-  if (!out) return out;
+bool asks_for_tencent(const Flags& flags) {
+  return flags.cloud != "edge" || !flags.tencent_endpoint.empty() ||
+         !flags.tencent_credentials.empty() || !flags.config.credentials_secret.empty() ||
+         flags.config.namespace_credentials;
+}
+
+// Keys are no flags: whoever lists processes reads those. Nothing: it is not used.
+Result<std::optional<cloud::tencent::Settings>> tencent_settings(const Flags& flags) {
+  Result<std::optional<cloud::tencent::Settings>> out = cloud::tencent::settings_if_used(
+      [](std::string_view name) { return environment(std::string(name).c_str()); },
+      asks_for_tencent(flags));
+  if (!out || !*out) return out;
+  cloud::tencent::Options& options = (*out)->options;
   if (!flags.tencent_endpoint.empty()) {
-    Result<> set = cloud::tencent::set_endpoint(out->options, flags.tencent_endpoint);
+    Result<> set = cloud::tencent::set_endpoint(options, flags.tencent_endpoint);
     if (!set) return fail(std::move(set.error()).about("--tencent-endpoint"));
   }
-  if (!flags.tencent_proxy.empty()) out->options.proxy = flags.tencent_proxy;
+  if (!flags.tencent_proxy.empty()) options.proxy = flags.tencent_proxy;
   if (!flags.tencent_ca.empty()) {
     Result<std::string> pem = read_file(flags.tencent_ca, kMaxAuthorityFile);
     if (!pem) return fail(std::move(pem.error()).about("--tencent-ca"));
-    cloud::tencent::trust(out->options, std::move(*pem));
+    cloud::tencent::trust(options, std::move(*pem));
   }
   if (!flags.config.load_balancers.region.empty())
-    out->options.region = flags.config.load_balancers.region;
+    options.region = flags.config.load_balancers.region;
   return out;
-}
-
-bool is_on_tencent(const Flags& flags, const cloud::tencent::Settings& settings) {
-  return settings.has_credentials() || !flags.tencent_endpoint.empty() || flags.cloud != "edge";
 }
 
 void add_clouds(CLI::App& command, Flags& flags) {
@@ -95,6 +103,12 @@ void add_clouds(CLI::App& command, Flags& flags) {
                      "clb.tencentcloudapi.com by default, or TENCENTCLOUD_CLB_DOMAIN. Keys come "
                      "from TENCENTCLOUD_ACCESS_KEY_ID and TENCENTCLOUD_ACESS_KEY, or "
                      "TENCENTCLOUD_SECRET_ID and TENCENTCLOUD_SECRET_KEY.");
+  CLI::Option* const file = command.add_option(
+      "--tencent-credentials", flags.tencent_credentials,
+      "File with the keys of Tencent, in lines of NAME=VALUE with the same names; in place of the "
+      "environment's, and followed when it changes.");
+  add_credential_options(command, flags.config);
+  file->excludes(command.get_option("--tencent-credentials-secret"));
   command.add_option("--tencent-proxy", flags.tencent_proxy,
                      "A proxy on the way there, as http://HOST:PORT.");
   command.add_option("--tencent-ca", flags.tencent_ca,
@@ -137,8 +151,8 @@ void add_times(CLI::App& command, Flags& flags) {
 }
 
 Result<std::vector<app::DriverPart>> start_drivers(
-    Tasks& tasks, net::Transport& to_clouds, std::shared_ptr<lb::CertificateSource> certificates,
-    Flags& flags) {
+    Tasks& tasks, net::Transport& to_clouds, net::Transport& transport,
+    const std::shared_ptr<const kube::ClusterConfig>& cluster, Flags& flags) {
   Result<edge::AddressPlan> addresses = address_plan(flags.edge_addresses, flags.edge_on_loopback);
   if (!addresses) return pass(addresses);
   Result<app::DriverPart> edge =
@@ -146,16 +160,25 @@ Result<std::vector<app::DriverPart>> start_drivers(
                              .connections_per_listener = flags.edge_per_listener,
                              .connections_per_client = flags.edge_per_client,
                              .loopback_targets = flags.edge_on_loopback,
-                             .certificates = std::move(certificates)});
+                             .certificates = providers::secret_certificates(transport, cluster)});
   if (!edge) return pass(edge);
   std::vector<app::DriverPart> out{std::move(*edge)};
-  Result<cloud::tencent::Settings> tencent = tencent_settings(flags);
-  if (!tencent) return pass(tencent);
-  if (!is_on_tencent(flags, *tencent)) return out;
+  Result<std::optional<cloud::tencent::Settings>> wanted = tencent_settings(flags);
+  if (!wanted) return pass(wanted);
+  if (!*wanted) return out;
+  cloud::tencent::Settings& tencent = **wanted;
   model::LoadBalancerDefaults& defaults = flags.config.load_balancers;
-  if (defaults.provider == model::Provider::tencent) defaults.region = tencent->options.region;
-  log_info("load balancers of Tencent are served", {{"endpoint", tencent->options.endpoint}});
-  out.push_back(providers::start_tencent(tasks, to_clouds, std::move(*tencent)));
+  if (defaults.provider == model::Provider::tencent) defaults.region = tencent.options.region;
+  log_info("load balancers of Tencent are served", {{"endpoint", tencent.options.endpoint}});
+  auto credentials =
+      providers::tencent_credentials(transport, cluster,
+                                     {.given = tencent.credentials,
+                                      .file = flags.tencent_credentials,
+                                      .secret = flags.config.credentials_secret,
+                                      .ns = flags.config.ns,
+                                      .of_namespaces = flags.config.namespace_credentials});
+  out.push_back(
+      providers::start_tencent(tasks, to_clouds, std::move(tencent), std::move(credentials)));
   return out;
 }
 
@@ -177,6 +200,7 @@ Result<> run_controller(Flags flags) {
       app::advertised_address(flags.config.advertise_address, flags.config.ops_address);
   if (!others_call) return fail(Error(others_call.error()).about("--advertise-address"));
   if (environment("TCP_UDP_PORT_REUSE") == "true") flags.config.names_have_protocol = true;
+  if (flags.config.namespace_credentials) flags.config.ingress_own_namespace = true;
   if (flags.cloud != "edge") flags.config.load_balancers.provider = model::Provider::tencent;
   if (const auto on = module::without(app::all_declarations(), flags.config.without); !on)
     return fail(Error(on.error()).about("--without"));
@@ -190,8 +214,8 @@ Result<> run_controller(Flags flags) {
   // Calls to clouds and to the API server do not wait for each other.
   net::CurlTransport to_clouds;
   net::CurlTransport transport;
-  Result<std::vector<app::DriverPart>> parts = start_drivers(
-      context.tasks, to_clouds, providers::secret_certificates(transport, *cluster), flags);
+  Result<std::vector<app::DriverPart>> parts =
+      start_drivers(context.tasks, to_clouds, transport, *cluster, flags);
   if (!parts) return pass(parts);
   app::DriverSet drivers(std::move(*parts));
 

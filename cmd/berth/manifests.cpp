@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "app/modules.h"
+#include "cloud_flags.h"
 #include "command.h"
 #include "modules.h"
 #include "wire/yaml.h"
@@ -20,10 +21,11 @@ using controllers::install::Wanted;
 
 constexpr int kMaxReplicas = 9;
 
-Result<> print_manifests(ManifestOptions options, Output output) {
-  Result<module::Declarations> on = module::without(app::all_declarations(), options.without);
+Result<> print_manifests(ManifestOptions options, const app::Config& config, Output output) {
+  Result<module::Declarations> on = module::without(app::all_declarations(config), options.without);
   if (!on) return fail(std::move(on.error()).about("--without"));
   options.modules = std::move(*on);
+  options.arguments = credential_arguments(config);
   for (const std::string& cidr : options.apiserver_cidrs) {
     if (Result<> good = controllers::install::check_cidr(cidr); !good)
       return fail(std::move(good.error()).about("--apiserver-cidr"));
@@ -50,6 +52,7 @@ void add_manifests(CLI::App& root, Run& run) {
       root.add_subcommand("manifests", "Print everything that a cluster needs to run Berth.");
   struct Flags {
     ManifestOptions options{.image = "berth:" BERTH_VERSION};
+    app::Config config;
     Output output = Output::text;
   };
   const auto flags = std::make_shared<Flags>();
@@ -69,11 +72,13 @@ void add_manifests(CLI::App& root, Run& run) {
                     "Leave out the ValidatingAdmissionPolicies that keep people from writing what "
                     "is ours of Listeners and PortBindings, and the controller's right to them.");
   add_without_option(*command, flags->options.without);
+  add_credential_options(*command, flags->config);
   add_output_option(*command, flags->output);
   set_example(*command,
               "berth manifests --image registry.example.com/berth:1.0 | kubectl apply -f -");
-  command->callback(
-      [&run, flags] { run = [flags] { return print_manifests(flags->options, flags->output); }; });
+  command->callback([&run, flags] {
+    run = [flags] { return print_manifests(flags->options, flags->config, flags->output); };
+  });
 }
 
 }  // namespace berth::cmd

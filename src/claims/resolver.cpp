@@ -16,7 +16,9 @@ Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
   if (!known || stands_on.size() < texts.size()) {
     for (model::Standing& one : held_by(whose, stands_on)) stands_on.push_back(std::move(one));
   }
-  return model::resolve(texts, defaults_, stands_on, look_up_);
+  return model::resolve(texts, defaults_, stands_on, [&](const model::LoadBalancerRef& named) {
+    return look_up_(named, whose.key.ns);
+  });
 }
 
 std::vector<model::Standing> Resolver::granted_to(const TextsOf& whose) const {

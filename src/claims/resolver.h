@@ -28,8 +28,12 @@ struct TextsOf {
 
 class Resolver {
  public:
+  // Asks what a name means to the objects of a namespace: each may have an account of its own.
+  using LookUp = std::function<Result<model::LoadBalancerRef>(const model::LoadBalancerRef& named,
+                                                              std::string_view ns)>;
+
   Resolver(const GrantBook& book, const ListenerStore& listeners, const Sealer& sealer,
-           model::LoadBalancerDefaults defaults, model::LookUp look_up)
+           model::LoadBalancerDefaults defaults, LookUp look_up)
       : book_(book),
         listeners_(listeners),
         sealer_(sealer),
@@ -55,7 +59,7 @@ class Resolver {
   const ListenerStore& listeners_;
   const Sealer& sealer_;
   const model::LoadBalancerDefaults defaults_;
-  const model::LookUp look_up_;
+  const LookUp look_up_;
 };
 
 }  // namespace berth::claims

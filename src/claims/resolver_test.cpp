@@ -43,9 +43,12 @@ class ResolverTest : public ::testing::Test {
   }
   std::vector<LoadBalancerRef> meaning() const { return result().value(); }
   Result<std::vector<LoadBalancerRef>> result() const {
-    const Resolver resolver({balancers_, blocks_}, listeners_, testing::sealer(),
-                            {Provider::tencent, "ap-z"},
-                            [this](const LoadBalancerRef&) { return directory_; });
+    const Resolver resolver(
+        {balancers_, blocks_}, listeners_, testing::sealer(), {Provider::tencent, "ap-z"},
+        [this](const LoadBalancerRef&, std::string_view ns) {
+          EXPECT_EQ(ns, pool_.meta.ns.view()) << "whose credentials to ask with";
+          return directory_;
+        });
     return resolver.load_balancers_of(pool_, pool_.spec.pool_items.front());
   }
   // Item item1 stands on lb-1, which was found by this name.

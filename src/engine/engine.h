@@ -55,6 +55,9 @@ struct Outcome {
   // Of a failure: the load balancer was seen to lead elsewhere or nowhere, although the caller
   // believes that it leads where it should. A provider that does not answer was not seen to.
   bool astray = false;
+  // Of a failure: the wish leads nowhere, and neither does the load balancer, which does not exist.
+  // Whoever waits for a port to be free need not wait for its return.
+  bool nowhere = false;
 };
 
 // Hears outcomes on the engine's tasks; must not block for long. A failure is reported when it
@@ -101,6 +104,8 @@ struct EngineOptions {
   // A listener of ours that no wish names is removed when two lists, at least so far apart, and all
   // that was wished until then say the same.
   Duration leftover_grace = std::chrono::minutes{1};
+  // A load balancer does not exist when its provider says so twice, at least so far apart.
+  Duration gone_grace = std::chrono::seconds{15};
   // A listener whose name begins so is ours. Empty: only ids and names of wishes tell.
   std::string name_prefix{};
   metrics::Registry* registry = nullptr;

@@ -38,6 +38,7 @@ struct OpenWish {
   // What was reported of it: a failure of the same code is not reported twice.
   std::optional<Error> told{};
   bool told_foreign = false;
+  bool told_nowhere = false;
 
   bool was_told(Code code) const { return told && told->code == code; }
 };

@@ -35,7 +35,16 @@ void PlaceReconciler::tell_again(const OpenWish& wish) {
                        .result = fail(*wish.told),
                        .listener_id = known ? known->id : model::ListenerId{},
                        .foreign = wish.told_foreign,
-                       .astray = wish.astray_since.has_value()});
+                       .astray = wish.astray_since.has_value(),
+                       .nowhere = wish.told_nowhere && is_gone()});
+}
+
+// The failure is told first: who waits for traffic and who waits for its end hear of it.
+void PlaceReconciler::tell_nowhere(OpenWish& wish, const Error& error) {
+  if (wish.told_nowhere && wish.was_told(error.code)) return;
+  wish.told_nowhere = true;
+  wish.told.reset();
+  tell(wish, error);
 }
 
 void PlaceReconciler::tell_all(const Error& error) {

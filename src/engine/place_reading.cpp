@@ -14,6 +14,7 @@ void see(OpenWish& wish) {
   wish.touched = false;
   wish.read_back = false;
   wish.judged = false;
+  wish.told_nowhere = false;
 }
 
 // Clouds say of what is another account's that it does not exist. A namespace that changes its
@@ -93,6 +94,7 @@ Instant PlaceReconciler::list(const Context& context) {
   while (!believed_.empty()) note_surprise(model::ListenerId(believed_.begin()->first));
   listed_at_ = now();
   seen_ = true;
+  gone_since_.reset();
   if (std::exchange(check_, false)) audit_ = true;
   if (is_settled) end_doubts();
   if (!listed_) {
@@ -177,6 +179,7 @@ void PlaceReconciler::answered(std::span<const lb::Question> questions,
                                const std::vector<OpenWish*>& about) {
   known_.update(questions, std::move(answers));
   seen_ = true;
+  gone_since_.reset();
   for (OpenWish* wish : about) {
     if (!wish->touched && wish->attempts == 0) ++first_asked_;
     note_surprise(wish->wish.known_id);
@@ -217,9 +220,17 @@ void PlaceReconciler::load_balancer_gone(const Error& error) {
   not_before_ = now() + shared_.delay(Treatment::slowly, attempts_, error);
   error_ = error;
   all_are_astray();
+  // Who lets go of what he has there does so for good: it must be said twice.
+  if (!gone_since_) gone_since_ = now();
+  if (!is_gone()) not_before_ = *gone_since_ + shared_.options.gone_grace;
   for (OpenWish* wish : open_.all()) {
-    // What has no load balancer does not exist.
-    if (!wish->wish.spec) succeeded(*wish, {});
+    if (!is_gone()) break;
+    // What has no load balancer does not exist, and leads nowhere.
+    if (!wish->wish.spec) {
+      succeeded(*wish, {});
+    } else if (!model::leads_somewhere(*wish->wish.spec)) {
+      tell_nowhere(*wish, error);
+    }
   }
   tell_all(error);
   if (open_.empty()) retire_ = true;

@@ -41,6 +41,8 @@ void PlaceReconciler::accept(Messages messages) {
   if (messages.room) wake_those_that_wait_for_room();
   if (messages.audit || messages.attend) share(messages);
   if (messages.audit) {
+    // It may be there again.
+    if (gone_since_) not_before_ = Instant::min();
     audit_ = true;
     stale_ = true;
   }
@@ -76,8 +78,9 @@ void PlaceReconciler::share(Messages& messages) {
 }
 
 void PlaceReconciler::accept(const WishKey& key, Wish wish) {
-  // What is to be removed from a load balancer that is gone need not wait for its return.
-  if (!wish.spec && error_ && error_->code == Code::not_found) not_before_ = Instant::min();
+  // What shall lead nowhere at a load balancer that is gone need not wait for its return.
+  const bool leads = wish.spec && model::leads_somewhere(*wish.spec);
+  if (!leads && error_ && is_gone()) not_before_ = Instant::min();
   OpenWish* const open = open_.find(key);
   if (!open || !is_same(open->wish, wish)) {
     // What is not known of it, or not seen yet, is so for the newer wish, too.

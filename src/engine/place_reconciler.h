@@ -62,6 +62,7 @@ class PlaceReconciler {
   void doubt(OpenWish& wish);
   void look_failed(const Error& error);
   void load_balancer_gone(const Error& error);
+  bool is_gone() { return gone_since_ && now() >= *gone_since_ + shared_.options.gone_grace; }
 
   // place_doubts.cpp: what a call may still change that nobody waits for any more.
   void settle_for(Duration span);
@@ -119,6 +120,7 @@ class PlaceReconciler {
   void succeeded(OpenWish& wish, model::ListenerId listener_id);
   void failed(OpenWish& wish, const Error& error);
   void tell(OpenWish& wish, const Error& error, bool foreign = false);
+  void tell_nowhere(OpenWish& wish, const Error& error);
   void tell_again(const OpenWish& wish);
   void tell_all(const Error& error);
   void drop(OpenWish& wish);
@@ -154,9 +156,10 @@ class PlaceReconciler {
   bool retire_ = false;
   // Of a load balancer that keeps its listeners, since it was begun and until it is listed.
   bool small_ = false;
-  bool seen_ = false;            // the load balancer, with these credentials
-  std::size_t first_asked_ = 0;  // wishes
-  bool asked_last_ = false;      // the step before this one did nothing else
+  bool seen_ = false;                    // the load balancer, with these credentials
+  std::optional<Instant> gone_since_{};  // the provider says that it does not exist
+  std::size_t first_asked_ = 0;          // wishes
+  bool asked_last_ = false;              // the step before this one did nothing else
   Instant listed_at_ = Instant::min();
   std::uint64_t fence_ = 0;
   Instant settle_until_ = Instant::min();

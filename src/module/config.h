@@ -2,8 +2,10 @@
 // it from here, modules too.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/host_ports.h"
@@ -17,6 +19,10 @@ namespace berth::module {
 
 // Says nothing about the cluster: others may have the same.
 inline constexpr std::string_view kDefaultClusterId = "berth";
+
+// Where a namespace has its keys of a cloud, as upstream has it.
+inline constexpr std::string_view kNamespaceSecret =
+    "ingress-secret.networkextension.bkbcs.tencent.com";
 
 // Who we are to the API server: whose requests the priority levels are for.
 struct OurUser {
@@ -71,6 +77,12 @@ struct Config {
   bool names_have_protocol = false;
   // An Ingress leads to Services and workloads of its own namespace alone.
   bool ingress_own_namespace = false;
+  // A Secret of our namespace with keys of a cloud, by its name; empty: none is read.
+  std::string credentials_secret{};
+  // Clouds are called for a namespace's objects with the keys that it has in `kNamespaceSecret`,
+  // and with no others; but for these namespaces, which have those of the process.
+  bool namespace_credentials = false;
+  std::vector<std::string> exempt_namespaces{};
   // From when on grants of a load balancer are written in blocks. Only tests make it smaller.
   ledger::Layout grants{};
   // How long a port stays unused between two owners, after the load balancer has let the first one
@@ -87,6 +99,16 @@ struct Config {
   bool guard = true;
   // Modules that are left out, by their names.
   std::vector<std::string> without{};
+
+  bool is_exempt(std::string_view of_namespace) const {
+    return std::ranges::find(exempt_namespaces, of_namespace) != exempt_namespaces.end();
+  }
+  // With whose keys this provider is called for the objects of a namespace. The edge has none.
+  model::CredentialId credential_of(model::Provider provider, std::string_view of_namespace) const {
+    if (!namespace_credentials || provider == model::Provider::edge || is_exempt(of_namespace))
+      return {};
+    return model::CredentialId(std::string(of_namespace));
+  }
 };
 
 }  // namespace berth::module

@@ -64,7 +64,7 @@ void ClbCloud::add_load_balancer(const std::string& reference, sim::tencent::Loa
   const model::LoadBalancerRef ref = ref_of(reference);
   about.id = ref.id;
   about.region = ref.region;
-  about.account = options_.account.uin;
+  if (about.account.empty()) about.account = options_.account.uin;
   if (about.name.empty()) about.name = "name-of-" + ref.id;
   cloud_.add_load_balancer(std::move(about), sim::KernelOptions{}.wall_start);
   seen_[ref];
@@ -125,9 +125,21 @@ bool ClbCloud::dies_at(std::uint64_t number, sim::CrashSide side) const {
   return crash_ && crash_->call == number && crash_->side == side;
 }
 
+void ClbCloud::note_caller(const net::Request& request) {
+  constexpr std::string_view kBefore = "Credential=";
+  const std::string_view signature = request.headers.get("Authorization");
+  const std::size_t at = signature.find(kBefore);
+  if (at == std::string_view::npos) return;
+  const std::string_view from = signature.substr(at + kBefore.size());
+  const Result<wire::Value> body = wire::parse_json(request.body);
+  const std::string_view lb = body ? wire::string_at(*body, "/LoadBalancerId") : "";
+  if (!lb.empty()) callers_.insert(fmt::format("{} {}", from.substr(0, from.find('/')), lb));
+}
+
 Result<net::Reply> ClbCloud::deliver(sim::Process& process, const net::Request& request,
                                      const std::function<net::Reply()>& serve) {
   const std::string action(request.headers.get("X-TC-Action"));
+  note_caller(request);
   const bool counts = !is_for_health(action) && process.alive();
   const std::uint64_t number = counted_;
   if (counts) ++counted_;
@@ -145,7 +157,7 @@ Result<net::Reply> ClbCloud::deliver(sim::Process& process, const net::Request& 
   return reply;
 }
 
-app::DriverPart ClbCloud::connect(sim::Process& process) {
+app::DriverPart ClbCloud::connect(sim::Process& process, net::Transport& to_server) {
   struct Connected {
     explicit Connected(sim::tencent::Cloud& cloud, sim::tencent::TransportOptions options)
         : transport(cloud, std::move(options)) {}
@@ -164,7 +176,14 @@ app::DriverPart ClbCloud::connect(sim::Process& process) {
       process, connected->transport,
       {.options = {.region = std::string(kClbRegion),
                    .calls_per_second = options_.settings.limits.calls_per_second},
-       .credentials = {.id = std::string(kSecretId), .key = Secret(std::string(kSecretKey))}});
+       .credentials = {.id = std::string(kSecretId), .key = Secret(std::string(kSecretKey))}},
+      options_.credentials
+          ? providers::tencent_credentials(
+                to_server,
+                kube::fixed_config(world::Cluster::kServerUrl,
+                                   {.bearer_token = Secret(std::string(world::kOurUser))}),
+                *options_.credentials)
+          : nullptr);
   connected->driver = std::move(part.owner);
   part.owner = connected;
   return part;

@@ -9,10 +9,12 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "ledger_book.h"
+#include "providers/tencent_credentials.h"
 #include "sim/cloud/tencent/cloud.h"
 
 namespace berth::scenario {
@@ -25,6 +27,8 @@ struct ClbOptions {
   sim::tencent::Settings settings{};
   sim::tencent::Account account{.uin = "100000000001"};
   Duration round_trip = std::chrono::milliseconds{50};
+  // Where replicas have their keys from; none: they are given those of the account.
+  std::optional<providers::TencentCredentials> credentials{};
 };
 
 // The process dies there: before the call that has this number has an effect, or after it.
@@ -51,6 +55,9 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   // The id of a listener that is no stranger's; empty: there is none.
   std::string any_of_ours(const sim::tencent::LoadBalancer& lb, Random& random) const;
 
+  // Which keys called for which load balancers: "AKID lb-demo".
+  const std::set<std::string>& callers() const { return callers_; }
+
   // Calls from now on are counted from 0, those for health apart, and the one that is named kills.
   void count_calls(std::optional<ClbCrash> crash);
   std::uint64_t calls_counted() const { return counted_; }
@@ -58,7 +65,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   std::uint64_t calls(const std::string& action) const;
   std::uint64_t writes() const;
 
-  app::DriverPart connect(sim::Process& process) override;
+  app::DriverPart connect(sim::Process& process, net::Transport& to_server) override;
   void advance(sim::Kernel& kernel) override;
   sim::lb::ProviderView& view() override { return *this; }
 
@@ -74,6 +81,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
 
   Result<net::Reply> deliver(sim::Process& process, const net::Request& request,
                              const std::function<net::Reply()>& serve);
+  void note_caller(const net::Request& request);
   bool dies_at(std::uint64_t number, sim::CrashSide side) const;
   // Tells the observer what is other than at the last look.
   void look();
@@ -87,6 +95,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   std::function<void(const sim::lb::Change&)> observer_;
   std::optional<ClbCrash> crash_;
   std::uint64_t counted_ = 0;
+  std::set<std::string> callers_;
 };
 
 }  // namespace berth::scenario

@@ -113,6 +113,20 @@ class ClbPools : public testing::Test {
         [&] { return is_ready(pod) || house().world().kernel().now() > patience; }));
     ASSERT_TRUE(is_ready(pod));
   }
+  void run_until(const std::function<bool()>& done) {
+    const Instant patience = house().world().kernel().now() + 2 * kAuditInterval;
+    ASSERT_TRUE(
+        house().run_until([&] { return done() || house().world().kernel().now() > patience; }));
+    ASSERT_TRUE(done());
+  }
+  int claimed_ports(const std::string& base, int first, int end) {
+    int out = 0;
+    for (int port = first; port < end; ++port) {
+      const Value listener = get(fmt::format("{}/{}{}", kListeners, base, port));
+      if (!wire::string_at(listener, "/metadata/annotations/berth.dev~1claim").empty()) ++out;
+    }
+    return out;
+  }
   // What Listeners of these ports say of themselves.
   std::string message_of(const std::string& base, int first, int end) {
     std::string out;
@@ -432,6 +446,64 @@ spec:
   EXPECT_FALSE(user.create("room-2", {.request = "rooms TCP 8000"})) << "it has TLS alone";
   EXPECT_THAT(user.last_refusal(), HasSubstr("has no item for TCP; its items are: tls (TCP_SSL)"));
   EXPECT_EQ(on_port(listeners("lb-demo"), 30002), nullptr);
+}
+
+TEST_F(ClbPools, PortsOfALoadBalancerThatIsGoneAreFreedWithTheirPods) {
+  ASSERT_NO_FATAL_FAILURE(open(kHouse));
+  for (const char* name : {"room-0", "room-7"})
+    ASSERT_NO_FATAL_FAILURE(create(name, {.request = "rooms TCP 8000"}));
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(claimed_ports("lb-demo-tcp-", 30000, 30006), 2);
+  house().book().bear_unreached(true);
+  cloud().remove_load_balancer("lb-demo");
+  User user(house().world());
+  user.remove("room-0");
+  ASSERT_NO_FATAL_FAILURE(
+      run_until([&] { return claimed_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
+  EXPECT_FALSE(is_ready("room-7")) << "which is there, and cannot be reached";
+  // Nobody's port any more: another Pod may have it, and is told that it leads nowhere yet.
+  ASSERT_NO_FATAL_FAILURE(create("room-8", {.request = "rooms TCP 8000"}));
+  ASSERT_NO_FATAL_FAILURE(run_for(2min));
+  EXPECT_FALSE(is_ready("room-8"));
+  EXPECT_EQ(claimed_ports("lb-demo-tcp-", 30000, 30006), 2);
+
+  cloud().add_load_balancer("lb-demo");
+  ASSERT_NO_FATAL_FAILURE(run_until_ready("room-7"));
+  ASSERT_NO_FATAL_FAILURE(run_until_ready("room-8"));
+  ASSERT_NO_FATAL_FAILURE(run_for(kAuditInterval + 2min));
+  house().book().bear_unreached(false);
+  ASSERT_NO_FATAL_FAILURE(settle());
+  EXPECT_EQ(listeners("lb-demo").size(), 6u) << "also those that nobody has";
+  ASSERT_NO_FATAL_FAILURE(close());
+}
+
+TEST_F(ClbPools, APoolOnALoadBalancerThatIsGoneGoesWithItsPods) {
+  ASSERT_NO_FATAL_FAILURE(open(kHouse));
+  ASSERT_NO_FATAL_FAILURE(create("room-0", {.request = "rooms TCP 8000"}));
+  ASSERT_NO_FATAL_FAILURE(settle());
+  house().book().bear_unreached(true);
+  cloud().remove_load_balancer("lb-demo");
+  ASSERT_NO_FATAL_FAILURE(run_for(kAuditInterval + 2min));
+  ASSERT_NO_FATAL_FAILURE(close());
+}
+
+// What the cloud says then is no proof that the load balancer is gone.
+TEST_F(ClbPools, NothingIsFreedWhileTheCloudRefusesCalls) {
+  ASSERT_NO_FATAL_FAILURE(open(kHouse));
+  ASSERT_NO_FATAL_FAILURE(create("room-0", {.request = "rooms TCP 8000"}));
+  ASSERT_NO_FATAL_FAILURE(settle());
+  cloud().cloud().inject(
+      {.error = {"UnauthorizedOperation", "you have no permission"}, .count = 1'000'000});
+  User user(house().world());
+  user.remove("room-0");
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_NO_FATAL_FAILURE(run_for(1min));
+    ASSERT_EQ(claimed_ports("lb-demo-tcp-", 30000, 30006), 1) << "somebody may still be led there";
+  }
+  cloud().cloud().clear_faults();
+  ASSERT_NO_FATAL_FAILURE(
+      run_until([&] { return claimed_ports("lb-demo-tcp-", 30000, 30006) == 0; }));
+  ASSERT_NO_FATAL_FAILURE(close());
 }
 
 }  // namespace

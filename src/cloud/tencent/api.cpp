@@ -165,6 +165,12 @@ Result<crypto::CloudCredentials> Api::signer_of(const Context& context,
   return out;
 }
 
+std::string Api::signed_as(const model::CredentialId& credential) const {
+  const MutexLock lock(mu_);
+  const auto it = accounts_.find(credential);
+  return it == accounts_.end() ? std::string() : it->second;
+}
+
 Result<> Api::await_task(const Context& context, const Caller& caller, std::string_view action,
                          const std::string& request_id) {
   const Context bounded = context.within(kLongestTask);
@@ -227,12 +233,8 @@ Instant Api::free_at(const Caller& caller, std::string_view action, std::size_t 
 }
 
 lb::Budget& Api::budget(const Caller& caller, std::string_view action) const {
-  std::string account = caller.credential.value;
-  {
-    const MutexLock lock(mu_);
-    const auto it = accounts_.find(caller.credential);
-    if (it != accounts_.end()) account = it->second;
-  }
+  std::string account = signed_as(caller.credential);
+  if (account.empty()) account = caller.credential.value;
   return budgets_.of({.provider = model::Provider::tencent,
                       .account = std::move(account),
                       .region = caller.region,

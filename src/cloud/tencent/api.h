@@ -48,6 +48,9 @@ class Api {
   Result<Answer> write(const Context& context, const Caller& caller, std::string_view action,
                        const wire::Object& body);
 
+  // The SecretId that calls in this name were last signed with; empty: there was none.
+  std::string signed_as(const model::CredentialId& credential) const;
+
   // When so many calls have room, as far as is known.
   Instant free_at(const Caller& caller, std::string_view action, std::size_t calls,
                   Instant now) const;

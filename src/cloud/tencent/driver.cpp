@@ -57,7 +57,7 @@ Instant ClbListeners::free_at(const Place& place, Action action, std::size_t cal
 Result<std::vector<ObservedListener>> ClbListeners::list(const Context& context,
                                                          const Place& place) {
   const Line line{context, place, api_, book_};
-  auto listeners = describe_all(line);
+  auto listeners = sight_.of(place, [&] { return describe_all(line); });
   if (!listeners) return pass(listeners);
   book_.forget(place.lb);
   return with_targets(line, std::move(*listeners));
@@ -75,8 +75,9 @@ Result<std::vector<ObservedListener>> ClbListeners::look_up(const Context& conte
     if (!question.id.empty()) ids.push_back(question.id);
   std::ranges::sort(ids);
   ids.erase(std::ranges::unique(ids).begin(), ids.end());
-  auto listeners = std::ranges::all_of(questions, asks_by_id_alone) ? describe_some(line, ids)
-                                                                    : describe_all(line);
+  const bool by_id = std::ranges::all_of(questions, asks_by_id_alone);
+  auto listeners =
+      sight_.of(place, [&] { return by_id ? describe_some(line, ids) : describe_all(line); });
   if (!listeners) return pass(listeners);
   std::erase_if(*listeners, [&](const CloudListener& one) {
     return std::ranges::none_of(

@@ -7,6 +7,7 @@
 #include "cloud/tencent/api.h"
 #include "cloud/tencent/directory.h"
 #include "cloud/tencent/rule_book.h"
+#include "cloud/tencent/sight.h"
 #include "lb/driver.h"
 #include "lb/polled_health.h"
 
@@ -52,6 +53,7 @@ class ClbListeners final : public lb::Listeners {
   Api& api_;
   const OnTargets on_targets_;
   RuleBook book_;
+  Sight sight_{api_};
 };
 
 class ClbDriver {

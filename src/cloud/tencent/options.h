@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,5 +44,8 @@ using GetEnv = std::function<std::string(std::string_view name)>;
 // With the names of bcs-ingress-controller, TENCENTCLOUD_ACESS_KEY included, and those of the
 // cloud's SDK. Line breaks at the end of a key are not part of it.
 Result<Settings> settings_from(const GetEnv& get);
+// Nothing: this cloud is not used. Whoever asks for it is told what is wrong; others use it where
+// the environment has keys, and what is wrong there is in the log and stops nobody.
+Result<std::optional<Settings>> settings_if_used(const GetEnv& get, bool is_asked_for);
 
 }  // namespace berth::cloud::tencent

@@ -64,6 +64,25 @@ TEST(TencentSettings, TheRateIsThatOfTheDocumentationOrOnesOwn) {
   EXPECT_EQ(wrong.error().object, "TENCENTCLOUD_RATELIMIT_QPS");
 }
 
+TEST(TencentSettings, ThatAreWrongStopOnlyWhoAsksForThem) {
+  const auto used = [](const Environment& environment, bool is_asked_for) {
+    return settings_if_used(
+        [&](std::string_view name) {
+          const auto it = environment.find(name);
+          return it == environment.end() ? std::string{} : it->second;
+        },
+        is_asked_for);
+  };
+  const Environment wrong{{"TENCENTCLOUD_CLB_DOMAIN", "https://clb.example.com/path"},
+                          {"TENCENTCLOUD_SECRET_ID", "id"}};
+  EXPECT_FALSE(used(wrong, true));
+  ASSERT_TRUE(used(wrong, false)) << "a controller of the edge";
+  EXPECT_FALSE(*used(wrong, false));
+  EXPECT_FALSE(*used({}, false));
+  EXPECT_TRUE(*used({}, true)) << "keys may come from elsewhere";
+  EXPECT_TRUE(*used({{"TENCENTCLOUD_SECRET_ID", "id"}}, false));
+}
+
 TEST(TencentCredentials, ThatNoHeaderCanCarryAreNotSent) {
   EXPECT_TRUE(check_credentials({.id = "AKID", .key = Secret("key")}));
   for (const crypto::CloudCredentials& wrong :

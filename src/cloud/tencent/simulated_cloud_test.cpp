@@ -44,6 +44,34 @@ TEST(SimulatedClb, OnePodCostsOneRoundTripAndItsTask) {
   EXPECT_EQ(calls.size(), 2u) << "nothing is looked at before";
 }
 
+// The cloud says of what is another account's that it does not exist. Who believed it would let go
+// of what he has there.
+TEST(SimulatedClb, ALoadBalancerThatNewKeysDoNotShowIsNotGone) {
+  SimulatedClb clb;
+  clb.cloud.add_account({.uin = "2"});
+  clb.cloud.add_key({.secret_id = "AKIDOTHER", .secret_key = Secret("key"), .account = "2"});
+  crypto::CloudCredentials now{.id = "AKIDEXAMPLE", .key = Secret("example-key")};
+  GivenCredentials keys({}, [&](const Context&, const model::CredentialId&) {
+    return Result<crypto::CloudCredentials>(now);
+  });
+  ClbDriver driver(clb.process, clb.transport, keys, {.region = clb.first.lb.region});
+  const lb::Place place(clb.first.lb, model::CredentialId("games"));
+  const auto look = [&] {
+    const auto seen = driver.seams().listeners->list(clb.context(), place);
+    return seen ? std::string("seen") : seen.error().to_string();
+  };
+  EXPECT_EQ(look(), "seen");
+  now = {.id = "AKIDOTHER", .key = Secret("key")};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(look().starts_with("forbidden")) << look();
+    EXPECT_NE(look().find("it was seen with other keys"), std::string::npos);
+  }
+  now = {.id = "AKIDEXAMPLE", .key = Secret("example-key")};
+  EXPECT_EQ(look(), "seen");
+  clb.cloud.remove_load_balancer("lb-first");
+  EXPECT_TRUE(look().starts_with("not_found")) << look();
+}
+
 TEST(SimulatedClb, ACreationWhoseReplyIsLostIsFoundByItsName) {
   SimulatedClb clb;
   clb.cloud.inject({.kind = FaultKind::lose_reply, .action = "CreateListener"});

@@ -89,9 +89,12 @@ std::string_view ip_of_node(const Pod& pod) { return pod.host_ip.view(); }
 
 bool is_off(std::string_view ns, const RouteContext& route, const Sight& sight, Notes& notes) {
   if (!sight.own_namespace_only || ns == route.ns) return false;
+  if (std::ranges::find(sight.exempt_namespaces, route.ns) != sight.exempt_namespaces.end())
+    return false;
   notes.gaps.push_back(
       {route.field, fmt::format("namespace {} is not the Ingress's own, and the controller is told "
-                                "to lead nowhere else (--ingress-own-namespace)",
+                                "to lead nowhere else (--ingress-own-namespace, or "
+                                "--is-namespace-scope)",
                                 ns)});
   return true;
 }

@@ -27,7 +27,8 @@ void add_indexes(kube::Store<kube::Pod>& pods);
 struct Sight {
   const kube::Store<kube::Pod>& pods;
   const kube::Store<kube::Service>& services;
-  bool own_namespace_only = false;  // Ingresses lead nowhere else
+  bool own_namespace_only = false;               // Ingresses lead nowhere else
+  std::vector<std::string> exempt_namespaces{};  // but for those of these
 };
 
 // Why something that is written leads nowhere.

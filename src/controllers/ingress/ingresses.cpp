@@ -44,7 +44,7 @@ IngressController::IngressController(Tasks& tasks, kube::Client& client, Caches 
     : client_(client),
       objects_(api::ingresses(client, caches.ingresses)),
       caches_(caches),
-      sight_{caches.pods, caches.services, options.own_namespace_only},
+      sight_{caches.pods, caches.services, options.own_namespace_only, options.exempt_namespaces},
       keeper_(keeper),
       sealer_(sealer),
       resolver_(resolver),

@@ -32,6 +32,7 @@ class IngressController {
     model::LoadBalancerDefaults defaults{};
     api::ListenerNames names = api::ListenerNames::plain;
     bool own_namespace_only = false;
+    std::vector<std::string> exempt_namespaces{};
   };
   IngressController(Tasks& tasks, kube::Client& client, Caches caches, frontend::Keeper& keeper,
                     const claims::Sealer& sealer, const claims::Resolver& resolver,

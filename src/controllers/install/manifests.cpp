@@ -105,6 +105,7 @@ Object container(const ManifestOptions& options) {
   if (has_leader_only(options)) args.push_back(flag("forward-port", kForwardPort));
   if (!options.with_guard) args.emplace_back("--without-guard");
   for (const std::string& name : options.without) args.push_back(flag("without", name));
+  for (const std::string& one : options.arguments) args.emplace_back(one);
   Object out{{"name", kAppName},
              {"image", options.image},
              {"command", Array{"berth", "controller"}},

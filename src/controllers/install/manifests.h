@@ -31,6 +31,8 @@ struct ManifestOptions {
   // Where API servers call from ("192.0.2.0/28"). With some, a NetworkPolicy lets nobody else reach
   // the webhooks.
   std::vector<std::string> apiserver_cidrs{};
+  // More of the controller's, as they are.
+  std::vector<std::string> arguments{};
   // The policies of guard_policy.h, and the right to keep them installed.
   bool with_guard = true;
 };

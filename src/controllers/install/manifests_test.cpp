@@ -115,6 +115,46 @@ TEST(Manifests, TheLeaseIsRenewedBesideBulkWork) {
             "coordination.k8s.io");
 }
 
+// Who may read Secrets, and which, in a list of rules: "get tencent-keys".
+std::vector<std::string> secrets_in(const Wanted* role) {
+  std::vector<std::string> out;
+  for (const wire::Value& rule : *wire::array_at(role->object, "/rules")) {
+    if (wire::string_at(rule, "/resources/0") != "secrets") continue;
+    const wire::Array* const names = wire::array_at(rule, "/resourceNames");
+    for (const wire::Value& verb : *wire::array_at(rule, "/verbs")) {
+      if (!names) out.push_back(fmt::format("{} *", std::string_view(verb.as_string())));
+      for (const wire::Value& name : names ? *names : wire::Array{})
+        out.push_back(fmt::format("{} {}", std::string_view(verb.as_string()),
+                                  std::string_view(name.as_string())));
+    }
+  }
+  return out;
+}
+
+TEST(Manifests, KeysOfCloudsAreReadOnlyWhereThatIsAskedForAndByName) {
+  const std::string of_namespaces(module::kNamespaceSecret);
+  const auto roles = [](const app::Config& config) {
+    ManifestOptions options;
+    options.modules = app::all_declarations(config);
+    const auto all = manifests(options);
+    return std::pair(secrets_in(find(all, "ClusterRole", "berth")),
+                     secrets_in(find(all, "Role", "berth")));
+  };
+  const auto plain = roles({});
+  EXPECT_TRUE(plain.first.empty()) << plain.first.front();
+  app::Config of_process;
+  of_process.credentials_secret = "tencent-keys";
+  const auto named = roles(of_process);
+  EXPECT_TRUE(named.first.empty());
+  EXPECT_EQ(named.second.size(), plain.second.size() + 1);
+  EXPECT_EQ(std::ranges::count(named.second, "get tencent-keys"), 1);
+  app::Config scoped;
+  scoped.namespace_credentials = true;
+  const auto each = roles(scoped);
+  EXPECT_EQ(each.first, std::vector{"get " + of_namespaces});
+  EXPECT_EQ(each.second, plain.second);
+}
+
 TEST(Manifests, NobodyGetsEverything) {
   for (const Wanted& one : printed({})) {
     const wire::Array* rules = wire::array_at(one.object, "/rules");

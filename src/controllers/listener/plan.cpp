@@ -152,6 +152,9 @@ void add_missing(const std::vector<api::Grant>& from, const std::vector<api::Gra
   }
 }
 
+// Of what says whom it leads to, and how ("1f…-9a…"): the first.
+std::string leads_part(const std::string& hash) { return hash.substr(0, hash.find('-') + 1); }
+
 Object put(std::string path, Value value) {
   return {{"op", "add"}, {"path", std::move(path)}, {"value", std::move(value)}};
 }
@@ -311,6 +314,7 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
   const api::ListenerStatus& status = listener.status;
   const std::string applied =
       "/metadata/annotations/" + wire::escape_pointer_step(claims::kAppliedAnnotation);
+  const bool is_nowhere = outcome.nowhere && !claims::has_targets(listener.spec);
   if (outcome.result) {
     if (!claims::is_applied(listener))
       patch.push_back(put(applied, Value(claims::spec_hash(listener.spec))));
@@ -320,6 +324,9 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
   } else {
     // What it led to is not known any more: who relies on it must hear of it.
     if (outcome.astray && claims::are_targets_applied(listener)) patch.push_back(put(applied, ""));
+    // Whoever waits until nobody is reached through it goes on; it is not in place all the same.
+    if (is_nowhere && !claims::leads_nowhere(listener))
+      patch.push_back(put(applied, Value(leads_part(claims::spec_hash(listener.spec)))));
     put_text("/status/status", status.status, api::kNotSynced, patch);
     put_text("/status/msg", status.message, outcome.result.error().to_string(), patch);
   }
@@ -331,7 +338,7 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
   // must be heard at any rate.
   return {.tests = claims::tests_of(listener),
           .changes = std::move(patch),
-          .same_generation = outcome.result && claims::is_peer(listener)};
+          .same_generation = (outcome.result || is_nowhere) && claims::is_peer(listener)};
 }
 
 }  // namespace berth::controllers::listener

@@ -142,6 +142,28 @@ TEST(ListenerOutcome, WhatLeadsElsewhereIsNotAppliedAnyMore) {
   EXPECT_TRUE(is_applied_after(false));
 }
 
+// Who waits for its port need not wait for a load balancer that does not exist; it is not in place.
+TEST(ListenerOutcome, WhatLeadsNowhereAtALoadBalancerThatIsGoneIsAtRest) {
+  const engine::Outcome gone{.result = fail(Code::not_found, "no such load balancer"),
+                             .nowhere = true};
+  const auto applied_after = [&](const api::Listener& listener) -> std::optional<std::string> {
+    for (const wire::Value& change : outcome_patch(listener, gone).changes)
+      if (wire::string_at(change, "/path").ends_with("applied"))
+        return std::string(wire::string_at(change, "/value"));
+    return std::nullopt;
+  };
+  api::Listener empty = claims::testing::lock_at({});
+  claims::testing::put(empty.meta.annotations, claims::kAppliedAnnotation, "");
+  const auto written = applied_after(empty);
+  ASSERT_TRUE(written);
+  claims::testing::put(empty.meta.annotations, claims::kAppliedAnnotation, *written);
+  EXPECT_TRUE(claims::leads_nowhere(empty));
+  EXPECT_FALSE(claims::is_applied(empty)) << "it is made when the load balancer is there again";
+  EXPECT_FALSE(applied_after(empty)) << "it says so already";
+  EXPECT_FALSE(applied_after(claims::testing::leading_to(empty, "10.0.0.1")))
+      << "which leads somewhere";
+}
+
 TEST(ListenerName, IsShortEnoughAndNobodyElses) {
   const Naming naming{.cluster_id = std::string(32, 'c')};
   api::Listener one = listener_of_pool();

@@ -206,7 +206,7 @@ Result<engine::Wish> ListenerController::granted_wish(const api::Listener& liste
       sealer_.may_seal_again(listener) && claims::has_name_of_its_port(listener, wish->lb);
   if (trust != claims::Trust::ours && !is_former) return fail(not_sealed(listener, trust));
   wish->own = *own;
-  wish->credential = options_.credential_of(listener.meta.ns.view());
+  wish->credential = options_.credential_of(wish->lb.provider, listener.meta.ns.view());
   return wish;
 }
 
@@ -268,7 +268,7 @@ std::vector<engine::StandingWish> ListenerController::wishes_for(
   std::vector<engine::StandingWish> out;
   const auto named = [&](const api::Listener& listener) {
     engine::Wish wish = name_only(listener, lb, options_.naming);
-    wish.credential = options_.credential_of(listener.meta.ns.view());
+    wish.credential = options_.credential_of(lb.provider, listener.meta.ns.view());
     return wish;
   };
   for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, model::object_name(lb))) {

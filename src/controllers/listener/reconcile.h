@@ -32,9 +32,8 @@ struct ListenerOptions {
       [](const api::Listener&) -> Result<> { return {}; };
   // With whose credentials providers are called for the Listeners of a namespace. Empty: those of
   // the process.
-  std::function<model::CredentialId(std::string_view ns)> credential_of = [](std::string_view) {
-    return model::CredentialId();
-  };
+  std::function<model::CredentialId(model::Provider provider, std::string_view ns)> credential_of =
+      [](model::Provider, std::string_view) { return model::CredentialId(); };
 };
 
 using ListenerKey = kube::KeyOf<api::Listener>;

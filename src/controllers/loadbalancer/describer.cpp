@@ -22,7 +22,8 @@ Describer::Describer(Tasks& tasks, const lb::Drivers& drivers, OnAnswer on_answe
   }
 }
 
-std::optional<Result<model::LoadBalancerInfo>> Describer::take(const model::LoadBalancerRef& lb) {
+std::optional<Result<model::LoadBalancerInfo>> Describer::take(const model::LoadBalancerRef& lb,
+                                                               const Credentials& credentials) {
   const Instant now = tasks_.now();
   const MutexLock lock(mu_);
   const auto queue = queues_.find(lb.provider);
@@ -33,7 +34,7 @@ std::optional<Result<model::LoadBalancerInfo>> Describer::take(const model::Load
   }
   if (const auto known = answers_.extract(lb); known && now - known.mapped().at < kGoodFor)
     return std::move(known.mapped().info);
-  queue->second.due.insert(lb);
+  queue->second.due.insert_or_assign(lb, credentials);
   queue->second.asked->notify();
   return std::nullopt;
 }
@@ -67,31 +68,52 @@ void Describer::serve(const Context& context, model::Provider provider) {
   while (!context.expired()) {
     if (!tasks_.wait(*queue->asked, context.deadline, context.stop)) continue;
     if (!sleep_for(tasks_, kGather, context.stop)) return;
-    const Refs lbs = due_at(provider);
-    if (!lbs.empty()) describe(context, *queue->directory, lbs);
+    const Due due = due_at(provider);
+    if (!due.empty()) describe(context, *queue->directory, due);
   }
 }
 
-Describer::Refs Describer::due_at(model::Provider provider) {
+Describer::Due Describer::due_at(model::Provider provider) {
   const MutexLock lock(mu_);
-  std::set<model::LoadBalancerRef> due = std::exchange(queues_.at(provider).due, {});
-  return {due.begin(), due.end()};
+  return std::exchange(queues_.at(provider).due, {});
 }
 
-void Describer::describe(const Context& context, lb::Directory& directory, const Refs& lbs) {
-  auto outcomes = directory.describe(context.within(kAnswersWithin), {}, lbs);
-  if (context.stop.stop_requested()) return;
-  const Instant now = tasks_.now();
-  for (std::size_t i = 0; i < lbs.size(); ++i) {
-    {
-      const MutexLock lock(mu_);
-      answers_.insert_or_assign(
-          lbs[i], Answer{i < outcomes.size() ? std::move(outcomes[i])
-                                             : fail(Code::internal, "the driver gave no answer"),
-                         now});
+// Round by round: all that have the same credentials next are asked about in one call.
+void Describer::describe(const Context& outer, lb::Directory& directory, const Due& due) {
+  const Context context = outer.within(kAnswersWithin);
+  std::map<model::LoadBalancerRef, Result<model::LoadBalancerInfo>> refused;
+  for (std::size_t round = 0;; ++round) {
+    std::map<model::CredentialId, Refs> calls;
+    for (const auto& [lb, credentials] : due) {
+      if (round < credentials.size() && (round == 0 || refused.contains(lb)))
+        calls[credentials[round]].push_back(lb);
     }
-    on_answer_(lbs[i]);
+    if (calls.empty()) break;
+    for (const auto& [credential, lbs] : calls) {
+      auto outcomes = directory.describe(context, credential, lbs);
+      if (context.stop.stop_requested()) return;
+      for (std::size_t i = 0; i < lbs.size(); ++i) {
+        Result<model::LoadBalancerInfo> info =
+            i < outcomes.size() ? std::move(outcomes[i])
+                                : fail(Code::internal, "the driver gave no answer");
+        if (!info) {
+          refused.emplace(lbs[i], std::move(info));  // the first one is told
+          continue;
+        }
+        refused.erase(lbs[i]);
+        answer(lbs[i], std::move(info));
+      }
+    }
   }
+  for (auto& [lb, info] : refused) answer(lb, std::move(info));
+}
+
+void Describer::answer(const model::LoadBalancerRef& lb, Result<model::LoadBalancerInfo> info) {
+  {
+    const MutexLock lock(mu_);
+    answers_.insert_or_assign(lb, Answer{std::move(info), tasks_.now()});
+  }
+  on_answer_(lb);
 }
 
 }  // namespace berth::controllers::loadbalancer

@@ -1,6 +1,9 @@
 // Describer: asks providers about load balancers, all that are due in one call. Reconciles never
 // wait for it: who finds no answer is told to come again when it is there.
 //
+// Where several have ports on a load balancer, each with credentials of its own, it is asked for
+// with one after the other until one of them shows it.
+//
 // Each provider has a task of its own, so that one that hangs hides no other. Runs on the leader;
 // thread-safe; owned by the controller of LoadBalancers.
 #pragma once
@@ -9,7 +12,7 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
+#include <vector>
 
 #include "base/context.h"
 #include "base/mutex.h"
@@ -23,19 +26,23 @@ class Describer {
   using OnAnswer = std::function<void(const model::LoadBalancerRef& lb)>;
   Describer(Tasks& tasks, const lb::Drivers& drivers, OnAnswer on_answer);
 
+  using Credentials = std::vector<model::CredentialId>;  // of who has ports there; at least one
+
   // The answer that came since it was last taken. Nothing: it is asked for now.
-  std::optional<Result<model::LoadBalancerInfo>> take(const model::LoadBalancerRef& lb);
+  std::optional<Result<model::LoadBalancerInfo>> take(const model::LoadBalancerRef& lb,
+                                                      const Credentials& credentials = {{}});
 
   // Until the stop.
   void run(const Context& context);
 
  private:
   using Refs = std::vector<model::LoadBalancerRef>;
+  using Due = std::map<model::LoadBalancerRef, Credentials>;
   // What one provider is asked.
   struct Queue {
     lb::Directory* directory = nullptr;
     std::unique_ptr<Signal> asked{};
-    std::set<model::LoadBalancerRef> due{};
+    Due due{};
   };
   struct Answer {
     Result<model::LoadBalancerInfo> info;
@@ -43,8 +50,9 @@ class Describer {
   };
 
   void serve(const Context& context, model::Provider provider);
-  Refs due_at(model::Provider provider);
-  void describe(const Context& context, lb::Directory& directory, const Refs& lbs);
+  Due due_at(model::Provider provider);
+  void describe(const Context& context, lb::Directory& directory, const Due& due);
+  void answer(const model::LoadBalancerRef& lb, Result<model::LoadBalancerInfo> info);
 
   Tasks& tasks_;
   const OnAnswer on_answer_;

@@ -56,6 +56,21 @@ TEST_F(DescriberTest, AProviderThatHangsHidesNoOther) {
   EXPECT_EQ(describer_.take(elsewhere)->value().name, "rooms");
 }
 
+TEST_F(DescriberTest, OneIsAskedForWithTheCredentialsOfThoseWhoHavePortsThere) {
+  const model::CredentialId a("a"), b("b");
+  directory_.names = {{lb("lb-1"), "rooms"}, {lb("lb-2"), "halls"}, {lb("lb-3"), "attic"}};
+  directory_.whose = {{lb("lb-1"), a}, {lb("lb-2"), b}, {lb("lb-3"), {}}};
+  EXPECT_FALSE(describer_.take(lb("lb-1"), {a, b}));
+  EXPECT_FALSE(describer_.take(lb("lb-2"), {a, b}));
+  EXPECT_FALSE(describer_.take(lb("lb-3"), {a, b}));
+  ASSERT_TRUE(kernel_.run_until([&] { return answered_ == 3; }));
+  EXPECT_EQ(describer_.take(lb("lb-1"))->value().name, "rooms");
+  EXPECT_EQ(describer_.take(lb("lb-2"))->value().name, "halls") << "the second one sees it";
+  EXPECT_EQ(describer_.take(lb("lb-3"))->error().code, Code::not_found)
+      << "the process's own are nobody's here";
+  EXPECT_EQ(directory_.described_with, (std::vector{a, b}));
+}
+
 TEST_F(DescriberTest, WhatNobodyServesIsSaidAtOnce) {
   const auto answer = describer_.take({model::Provider::gcp, "us-east1", "rooms", "play"});
   ASSERT_TRUE(answer);

@@ -63,11 +63,14 @@ NameBook::NameBook(Tasks& tasks, lb::Drivers drivers, OnAnswer on_answer)
       on_answer_(std::move(on_answer)),
       asked_(tasks.signal()) {}
 
-Result<LoadBalancerRef> NameBook::ask(const LoadBalancerRef& named) {
+Result<LoadBalancerRef> NameBook::ask(const LoadBalancerRef& named,
+                                      const model::CredentialId& credential) {
   const Instant now = tasks_.now();
+  const Question question{named, credential};
   const MutexLock lock(mu_);
-  if (!entries_.contains(named)) make_room();
-  Entry& entry = entries_.try_emplace(named, Entry{.answer = not_asked_yet(named)}).first->second;
+  if (!entries_.contains(question)) make_room();
+  Entry& entry =
+      entries_.try_emplace(question, Entry{.answer = not_asked_yet(named)}).first->second;
   entry.last_asked = now;
   if (now < entry.good_until) return entry.answer;
   if (!entry.wanted) {
@@ -88,7 +91,7 @@ void NameBook::make_room() {
 
 void NameBook::run(const Context& context) {
   while (!context.expired()) {
-    const std::vector<LoadBalancerRef> names = wanted();
+    const std::vector<Question> names = wanted();
     (void)for_each_parallel(context, names.size(), kAtOnce,
                             [&](const Context& own, std::size_t i) -> Result<> {
                               look_up(own, names[i]);
@@ -98,38 +101,39 @@ void NameBook::run(const Context& context) {
   }
 }
 
-std::vector<LoadBalancerRef> NameBook::wanted() {
-  std::vector<LoadBalancerRef> out;
+std::vector<NameBook::Question> NameBook::wanted() {
+  std::vector<Question> out;
   const MutexLock lock(mu_);
-  for (const auto& [named, entry] : entries_)
-    if (entry.wanted) out.push_back(named);
+  for (const auto& [question, entry] : entries_)
+    if (entry.wanted) out.push_back(question);
   return out;
 }
 
-void NameBook::look_up(const Context& context, const LoadBalancerRef& named) {
-  Result<LoadBalancerRef> answer = search(context.within(kAnswersWithin), named);
+void NameBook::look_up(const Context& context, const Question& question) {
+  Result<LoadBalancerRef> answer = search(context.within(kAnswersWithin), question);
   if (context.stop.stop_requested()) return;
   {
     const MutexLock lock(mu_);
-    const auto it = entries_.find(named);
+    const auto it = entries_.find(question);
     if (it == entries_.end()) return;  // nobody asks any more
     it->second.failures = answer ? 0 : it->second.failures + 1;
     it->second.good_until = saturating_add(tasks_.now(), good_for(it->second.failures));
     it->second.answer = std::move(answer);
     it->second.wanted = false;
   }
-  on_answer_(named);
+  on_answer_(question.lb);
 }
 
-Result<LoadBalancerRef> NameBook::search(const Context& context,
-                                         const LoadBalancerRef& named) const {
+Result<LoadBalancerRef> NameBook::search(const Context& context, const Question& question) const {
+  const LoadBalancerRef& named = question.lb;
   const lb::Driver* const driver = drivers_.of(named);
   if (!driver) {
     return fail(Code::unsupported, "nothing here serves {} load balancers: '{}' is not looked up",
                 model::traits_of(named.provider).title, named.id);
   }
   Result<std::vector<lb::FoundLoadBalancer>> found = driver->directory->search(
-      context, {}, {.account = named.account, .region = named.region, .name = named.id});
+      context, question.credential,
+      {.account = named.account, .region = named.region, .name = named.id});
   if (!found)
     return fail(std::move(found.error()).about(fmt::format("load balancer name '{}'", named.id)));
   std::vector<LoadBalancerRef> exact;  // some providers answer with all that begin so

@@ -22,10 +22,11 @@ class NameBook {
   using OnAnswer = std::function<void(const model::LoadBalancerRef& named)>;
   NameBook(Tasks& tasks, lb::Drivers drivers, OnAnswer on_answer);
 
-  // The load balancer of this name, which stands where its id would. `unavailable`: it is being
-  // looked up, or the provider does not answer. `not_found`: none has the name. `conflict`: several
-  // have.
-  Result<model::LoadBalancerRef> ask(const model::LoadBalancerRef& named);
+  // The load balancer of this name, which stands where its id would, as these credentials show it.
+  // `unavailable`: it is being looked up, or the provider does not answer. `not_found`: none has
+  // the name. `conflict`: several have.
+  Result<model::LoadBalancerRef> ask(const model::LoadBalancerRef& named,
+                                     const model::CredentialId& credential = {});
 
   // Looks up what is asked for, until the stop.
   void run(const Context& context);
@@ -39,10 +40,12 @@ class NameBook {
     bool wanted = false;  // to be looked up, or being so
   };
 
-  std::vector<model::LoadBalancerRef> wanted();
-  void look_up(const Context& context, const model::LoadBalancerRef& named);
-  Result<model::LoadBalancerRef> search(const Context& context,
-                                        const model::LoadBalancerRef& named) const;
+  // A name, and who asks: what it means to another is another question.
+  using Question = lb::Place;
+
+  std::vector<Question> wanted();
+  void look_up(const Context& context, const Question& question);
+  Result<model::LoadBalancerRef> search(const Context& context, const Question& question) const;
   void make_room() REQUIRES(mu_);
 
   Tasks& tasks_;
@@ -50,7 +53,7 @@ class NameBook {
   const OnAnswer on_answer_;
   const std::unique_ptr<Signal> asked_;
   Mutex mu_;
-  std::map<model::LoadBalancerRef, Entry> entries_ GUARDED_BY(mu_);
+  std::map<Question, Entry> entries_ GUARDED_BY(mu_);
 };
 
 }  // namespace berth::controllers::loadbalancer

@@ -32,6 +32,19 @@ TEST_F(NameBookTest, ANameIsLookedUpOnceHoweverOftenItIsAsked) {
   EXPECT_EQ(directory_.searches, 1);
 }
 
+TEST_F(NameBookTest, ANameMeansWhatTheCredentialsOfWhoAsksShow) {
+  const model::CredentialId a("a"), b("b");
+  directory_.names = {{lb("lb-1"), "rooms"}, {lb("lb-2"), "rooms"}};
+  directory_.whose = {{lb("lb-1"), a}, {lb("lb-2"), b}};
+  (void)book_.ask(lb("rooms"), a);
+  (void)book_.ask(lb("rooms"), b);
+  (void)book_.ask(lb("rooms"));
+  ASSERT_TRUE(kernel_.run_until([&] { return answered_ == 3; }));
+  EXPECT_EQ(book_.ask(lb("rooms"), a), lb("lb-1"));
+  EXPECT_EQ(book_.ask(lb("rooms"), b), lb("lb-2"));
+  EXPECT_EQ(book_.ask(lb("rooms")).error().code, Code::not_found);
+}
+
 TEST_F(NameBookTest, WhatWasTrueOnceIsAskedAgain) {
   directory_.names = {{lb("lb-1"), "rooms"}};
   EXPECT_EQ(answer("rooms"), lb("lb-1"));

@@ -4,13 +4,14 @@ namespace berth::controllers::loadbalancer {
 namespace {
 
 constexpr std::string_view kReachable = "Reachable";
+constexpr std::string_view kNotFound = "LoadBalancerNotFound";
 
 // The closed list of reasons: the same word in condition, event and refusal.
 std::string_view reason_of(Code code) {
   switch (code) {
     case Code::forbidden:
     case Code::unauthorized: return "NoPermission";
-    case Code::not_found: return "LoadBalancerNotFound";
+    case Code::not_found: return kNotFound;
     case Code::exhausted: return "QuotaReached";
     case Code::throttled: return "Throttled";
     case Code::unsupported: return "NotSupported";
@@ -19,6 +20,10 @@ std::string_view reason_of(Code code) {
 }
 
 }  // namespace
+
+bool was_missing(const api::LoadBalancer& object) {
+  return !object.status.conditions.empty() && object.status.conditions.front().reason == kNotFound;
+}
 
 api::LoadBalancerStatus status_of(const api::LoadBalancer& object,
                                   const Result<model::LoadBalancerInfo>& answer,

@@ -12,4 +12,7 @@ api::LoadBalancerStatus status_of(const api::LoadBalancer& object,
                                   const Result<model::LoadBalancerInfo>& answer,
                                   std::size_t listeners, WallTime now);
 
+// Its provider said that it does not exist, when it was last asked.
+bool was_missing(const api::LoadBalancer& object);
+
 }  // namespace berth::controllers::loadbalancer

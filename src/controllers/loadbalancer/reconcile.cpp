@@ -39,12 +39,13 @@ LoadBalancerController::LoadBalancerController(
     Tasks& tasks, kube::Client& client, claims::BalancerStore& balancers,
     claims::BlockStore& blocks, claims::ListenerStore& listeners, claims::Grantor& grantor,
     const model::LoadBalancerDefaults& defaults, const lb::Drivers& drivers, engine::Engine& engine,
-    metrics::Registry* registry)
+    CredentialOf credential_of, metrics::Registry* registry)
     : balancers_(balancers),
       objects_(api::load_balancers(client, balancers)),
       listeners_(listeners),
       grantor_(grantor),
       engine_(engine),
+      credential_of_(std::move(credential_of)),
       describer_(tasks, drivers,
                  [this](const model::LoadBalancerRef& lb) { controller_.add(key_of(lb)); }),
       controller_(tasks, {.name = "loadbalancer", .workers = kWorkers, .registry = registry},
@@ -101,8 +102,9 @@ Result<Requeue> LoadBalancerController::describe(const Context& context, const B
   }
   // Whatever its description says: somebody may have credentials for it that we have not.
   if (first) engine_.attend(*ref);
-  const auto answer = describer_.take(*ref);
+  const auto answer = describer_.take(*ref, credentials_for(*ref));
   if (!answer) return Requeue{};  // it brings us back
+  if (*answer && was_missing(*object)) engine_.audit(*ref);
   if (Result<> written = write_status(context, *object, *answer, listeners); !written)
     return pass(written);
   if (!*answer) return Requeue{.after = kTryAgain};
@@ -122,6 +124,19 @@ Result<> LoadBalancerController::write_status(const Context& context,
   auto written = objects_.patch_status(context, object.meta.key(), kube::PatchType::json, patch);
   if (!written && written.error().code != Code::not_found) return pass(written);
   return {};
+}
+
+Describer::Credentials LoadBalancerController::credentials_for(
+    const model::LoadBalancerRef& lb) const {
+  if (!credential_of_) return {{}};
+  std::set<model::CredentialId> out;
+  const std::string name = model::object_name(lb);
+  for (const ledger::Grant& grant : grantor_.book().on(name))
+    if (!ledger::is_block(grant)) out.insert(credential_of_(lb.provider, grant.owner.ns));
+  for (const auto& listener : listeners_.by_index(claims::kBalancerIndex, name))
+    out.insert(credential_of_(lb.provider, listener->meta.ns.view()));
+  if (out.empty()) out.emplace();
+  return {out.begin(), out.end()};
 }
 
 // Nobody has a port on it. The version is the precondition: a grant may come in this moment.

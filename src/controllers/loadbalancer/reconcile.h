@@ -2,6 +2,7 @@
 // blocks of ports that nobody uses taken back. Runs on the leader; owned by the composition root.
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "api/clients.h"
@@ -18,6 +19,10 @@
 namespace berth::controllers::loadbalancer {
 
 using BalancerKey = kube::KeyOf<api::LoadBalancer>;
+// With whose credentials a provider is called for the objects of a namespace. Null: always with
+// those of the process.
+using CredentialOf =
+    std::function<model::CredentialId(model::Provider provider, std::string_view ns)>;
 
 class LoadBalancerController {
  public:
@@ -25,9 +30,11 @@ class LoadBalancerController {
                          claims::BlockStore& blocks, claims::ListenerStore& listeners,
                          claims::Grantor& grantor, const model::LoadBalancerDefaults& defaults,
                          const lb::Drivers& drivers, engine::Engine& engine,
-                         metrics::Registry* registry);
+                         CredentialOf credential_of, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
+  // Of all who have ports or Listeners there, each once.
+  Describer::Credentials credentials_for(const model::LoadBalancerRef& lb) const;
   // Asks providers what reconciles want to know, until the stop.
   void run(const Context& context) { describer_.run(context); }
 
@@ -44,6 +51,7 @@ class LoadBalancerController {
   const claims::ListenerStore& listeners_;
   claims::Grantor& grantor_;
   engine::Engine& engine_;
+  const CredentialOf credential_of_;
   Describer describer_;
   Mutex mu_;
   std::set<std::string> audited_ GUARDED_BY(mu_);  // since this process leads

@@ -106,8 +106,8 @@ class LoadBalancerTest : public DirectoryTest {
       {}};
   metrics::Registry registry_;
   claims::Grantor grantor_{client_, balancers_, blocks_, listeners_, claims::testing::sealer()};
-  LoadBalancerController controller_{tasks_,   client_, balancers_, blocks_, listeners_,
-                                     grantor_, {},      drivers_,   engine_, &registry_};
+  LoadBalancerController controller_{tasks_, client_,  balancers_, blocks_, listeners_, grantor_,
+                                     {},     drivers_, engine_,    {},      &registry_};
   kube::Manager manager_;
   std::vector<std::unique_ptr<Task>> running_;
 };

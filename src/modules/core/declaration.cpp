@@ -10,9 +10,39 @@ using controllers::install::kCertificateSecret;
 using controllers::install::kKeysSecret;
 using controllers::install::kLeaseName;
 
-module::Declaration declare(const module::Config& /*config*/) {
+namespace {
+
+std::vector<module::Access> access_for(const module::Config& config) {
+  std::vector<module::Access> out{{.resources = {"events"}, .verbs = {"create", "patch"}}};
+  if (!config.namespace_credentials) return out;
+  out.push_back({.resources = {"secrets"},
+                 .verbs = {"get"},
+                 .names = {std::string(module::kNamespaceSecret)}});
+  // Whether a namespace whose Secret is gone goes itself.
+  out.push_back({.resources = {"namespaces"}, .verbs = {"get"}});
+  return out;
+}
+
+std::vector<module::Access> namespace_access_for(const module::Config& config) {
   const kube::ResourceType& leases = kube::types::kLease;
-  const std::string lease(kLeaseName);
+  // By name: who may read all Secrets of a namespace has all of its keys.
+  std::vector<module::Access> out{
+      {leases.group, {leases.plural}, {"create"}},
+      {leases.group, {leases.plural}, {"get", "update"}, {std::string(kLeaseName)}},
+      {"", {"secrets"}, {"create"}},
+      {"",
+       {"secrets"},
+       {"get", "update"},
+       {std::string(kCertificateSecret), std::string(kKeysSecret)}}};
+  if (!config.credentials_secret.empty())
+    out.push_back({"", {"secrets"}, {"get"}, {config.credentials_secret}});
+  return out;
+}
+
+}  // namespace
+
+module::Declaration declare(const module::Config& config) {
+  const kube::ResourceType& leases = kube::types::kLease;
   return {
       .name = "core",
       .about = "Listeners, load balancers and leadership",
@@ -30,15 +60,8 @@ module::Declaration declare(const module::Config& /*config*/) {
       .reads = {{.type = api::listener_kind().type},
                 {.type = api::load_balancer_kind().type},
                 {.type = api::port_block_kind().type}},
-      .access = {{.resources = {"events"}, .verbs = {"create", "patch"}}},
-      // By name: who may read all Secrets of a namespace has all of its keys.
-      .namespace_access = {{leases.group, {leases.plural}, {"create"}},
-                           {leases.group, {leases.plural}, {"get", "update"}, {lease}},
-                           {"", {"secrets"}, {"create"}},
-                           {"",
-                            {"secrets"},
-                            {"get", "update"},
-                            {std::string(kCertificateSecret), std::string(kKeysSecret)}}},
+      .access = access_for(config),
+      .namespace_access = namespace_access_for(config),
       // Claims must find a seat while bulk work (everything else of ours) fills its own. And a
       // leader whose renewal queues behind bulk work of its own would lose the lead at the moment
       // when there is most to do: leases have the level that every cluster has for them.

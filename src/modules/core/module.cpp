@@ -26,12 +26,16 @@ struct Parts {
         keeper({p.leader_client, listeners.store(), grantor, p.sealer, p.courtesy, contenders,
                 config.load_balancers}),
         resolver(grantor.book(), listeners.store(), p.sealer, config.load_balancers,
-                 [this](const LoadBalancerRef& named) { return names.ask(named); }),
+                 [this](const LoadBalancerRef& named, std::string_view ns) {
+                   return names.ask(named, config.credential_of(named.provider, ns));
+                 }),
         listener_controller(
             p.tasks, p.leader_client, listeners.store(), balancers.store(), blocks.store(),
             p.sealer, p.courtesy, p.events,
             {.naming = naming(),
-             .check_targets = [this](const api::Listener& one) { return check_targets(one); }},
+             .check_targets = [this](const api::Listener& one) { return check_targets(one); },
+             .credential_of = [this](model::Provider provider,
+                                     std::string_view ns) { return credential_of(provider, ns); }},
             &p.registry),
         engine(
             p.tasks, drivers, [this](const LoadBalancerRef& lb) { return standing(lb); },
@@ -44,7 +48,7 @@ struct Parts {
               }),
         balancer_controller(p.tasks, p.leader_client, balancers.store(), blocks.store(),
                             listeners.store(), grantor, config.load_balancers, drivers, engine,
-                            &p.registry) {
+                            balancer_credentials(), &p.registry) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     claims::add_indexes(balancers.store());
     claims::add_indexes(blocks.store());
@@ -77,6 +81,16 @@ struct Parts {
 
   controllers::listener::Naming naming() const {
     return {config.load_balancers, config.cluster_id};
+  }
+
+  model::CredentialId credential_of(model::Provider provider, std::string_view ns) const {
+    return config.credential_of(provider, ns);
+  }
+  controllers::loadbalancer::CredentialOf balancer_credentials() const {
+    if (!config.namespace_credentials) return {};
+    return [this](model::Provider provider, std::string_view ns) {
+      return credential_of(provider, ns);
+    };
   }
 
   Result<> check_targets(const api::Listener& listener) const {
@@ -122,7 +136,9 @@ struct Parts {
     for (const auto& object : balancers.store().all()) {
       const Result<LoadBalancerRef> ref = claims::ref_of(*object);
       const lb::Driver* const driver = ref ? drivers.of(*ref) : nullptr;
-      if (driver && driver->health == &feed) out.emplace_back(*ref);
+      if (!driver || driver->health != &feed) continue;
+      for (const model::CredentialId& whose : balancer_controller.credentials_for(*ref))
+        out.emplace_back(*ref, whose);
     }
     return out;
   }

@@ -42,7 +42,8 @@ struct Parts {
                    {.defaults = p.config.load_balancers,
                     .names = p.config.names_have_protocol ? api::ListenerNames::with_protocol
                                                           : api::ListenerNames::plain,
-                    .own_namespace_only = p.config.ingress_own_namespace},
+                    .own_namespace_only = p.config.ingress_own_namespace,
+                    .exempt_namespaces = p.config.exempt_namespaces},
                    &p.registry) {
     p.core->vouchers.emplace(
         controllers::ingress::kIngressOwner,

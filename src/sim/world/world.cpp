@@ -34,7 +34,7 @@ class World::Replica {
   Replica(World& world, const std::string& name, Duration clock_ahead)
       : process_(world.kernel().start_process(name, sim::Crashable::yes)),
         network_(world.cluster_.connect(process_)),
-        drivers_({world.connect(process_)}) {
+        drivers_({world.connect(process_, *network_)}) {
     const WorldOptions& options = world.options_;
     process_.skew_clock(clock_ahead);
     if (options.around_transport) planted_network_ = options.around_transport(*network_);
@@ -144,8 +144,8 @@ sim::lb::ProviderView& World::view() {
   return provider_;
 }
 
-app::DriverPart World::connect(sim::Process& process) {
-  if (options_.cloud) return options_.cloud->connect(process);
+app::DriverPart World::connect(sim::Process& process, net::Transport& to_server) {
+  if (options_.cloud) return options_.cloud->connect(process, to_server);
   const auto driver = std::make_shared<sim::lb::ModelDriver>(provider_, process);
   return {.seams = driver->seams(), .owner = driver};
 }

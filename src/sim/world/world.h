@@ -34,8 +34,8 @@ class OutsideCloud {
  public:
   virtual ~OutsideCloud() = default;
 
-  // How a process that has just started reaches it.
-  virtual app::DriverPart connect(sim::Process& process) = 0;
+  // How a process that has just started reaches it, and its way to the API server.
+  virtual app::DriverPart connect(sim::Process& process, net::Transport& to_server) = 0;
   // Ends what is over by now.
   virtual void advance(sim::Kernel& kernel) = 0;
   virtual sim::lb::ProviderView& view() = 0;
@@ -100,7 +100,7 @@ class World final : public sim::kube::WebhookCaller {
   struct Answered;
   class Replica;
 
-  app::DriverPart connect(sim::Process& process);
+  app::DriverPart connect(sim::Process& process, net::Transport& to_server);
   void start_replica(std::size_t index);
   void replace(sim::Process& dead);
   std::vector<Replica*> reachable() const;
