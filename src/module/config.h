@@ -91,6 +91,8 @@ struct Config {
   // When the port of a Pod that was admitted and never came is free again. Only tests make it
   // shorter: the API server may finish a creation half a minute after our answer.
   Duration claim_lifetime = ledger::kUnboundClaimLifetime;
+  // How often load balancers are compared with what is wished of them. Only tests make it shorter.
+  Duration audit_period = std::chrono::minutes{10};
   // How long a name may keep its ports at the most.
   Duration max_keep = ledger::kMaxKeep;
 

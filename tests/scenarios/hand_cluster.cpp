@@ -23,7 +23,8 @@ void restore(Hand& hand, std::string_view resource) {
   const auto backup = hand.backup();
   if (!backup) return hand.make_backup();
   hand.say(fmt::format("  puts back {}", resource.empty() ? "everything" : resource));
-  hand.trust().note_upheaval(kAudited);
+  // Of everything, our keys are a part.
+  hand.trust().note_upheaval(resource.empty() ? kKeysChecked : kAudited);
   hand.world().restore(*backup, resource);
   hand.trust().take_stock();
 }

@@ -120,6 +120,7 @@ Object room(std::string_view ns, const std::string& name, std::string_view reque
 
 WorldOptions with_people(WorldOptions options, const std::vector<world::Person>& people) {
   options.cluster.people = people;
+  options.config.audit_period = kAuditPeriod;
   return options;
 }
 

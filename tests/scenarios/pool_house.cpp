@@ -165,7 +165,7 @@ Result<> PoolHouse::open_with(std::string pools) {
       "installation", [world = world_.get(), pools = std::move(pools)](std::stop_token stop) {
         const auto installed = [world] {
           const auto hooks = world->cluster().list(kWebhooks);
-          return hooks && !hooks->empty();
+          return hooks && !hooks->empty() && world->listening() > 0;
         };
         while (!installed() && world->cluster().pause(kUserRetry, stop)) {
         }

@@ -2,6 +2,7 @@
 
 #include <boost/json.hpp>
 
+#include "installed_cluster.h"
 #include "lb_texts.h"
 #include "sim/world/gremlin.h"
 
@@ -16,6 +17,9 @@ using world::WorldOptions;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Lives that begin with an empty cluster, so that installing it is troubled as well, and whose
+// server notes who owns which field. The others have more time for what happens later.
+constexpr double kFromNothing = 0.125;
 constexpr Duration kMaxSkew = std::chrono::minutes{10};
 
 // Names of a StatefulSet: they come, go, end, and come again at once.
@@ -148,6 +152,10 @@ std::shared_ptr<const bool> play(PoolHouse& house, const char* name, Random rand
 WorldOptions troubled_world(Random& random) {
   WorldOptions options;
   options.replicas = 2;
+  if (!random.chance(kFromNothing)) {
+    options.cluster.begins_with = installed_cluster();
+    options.cluster.tracks_fields = false;
+  }
   sim::KernelOptions& kernel = options.cluster.kernel;
   kernel.min_latency = milliseconds{1};
   kernel.max_latency = up_to(random, milliseconds{500});

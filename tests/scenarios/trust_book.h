@@ -23,7 +23,10 @@
 namespace berth::scenario {
 
 // After this the load balancers were compared with what is wished: an audit, and some time to act.
-inline constexpr Duration kAudited = std::chrono::minutes{13};
+inline constexpr Duration kAuditPeriod = std::chrono::minutes{2};
+inline constexpr Duration kAudited = std::chrono::minutes{5};
+// After this every replica has looked whether our keys are there.
+inline constexpr Duration kKeysChecked = std::chrono::minutes{13};
 
 // An object of a namespace, as "Pod games/room-1".
 std::string shown_object(std::string_view kind, std::string_view ns, std::string_view name);

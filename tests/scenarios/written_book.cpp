@@ -38,7 +38,7 @@ void WrittenBook::see(const net::Request& request, const world::SeenReply& reply
   if (request.method == "GET" || reply.status() >= 300) return;
   const bool ours = world::author_of(request) == world::kOurUser;
   if (request.method == "DELETE" && request.url.find("/secrets") != std::string::npos)
-    keys_back_ = world_.kernel().now() + kAudited;
+    keys_back_ = world_.kernel().now() + kKeysChecked;
   const bool is_balancer = request.url.find("/loadbalancers") != std::string::npos;
   const bool is_block = request.url.find("/portblocks") != std::string::npos;
   if (ours && request.url.find("/listeners/") != std::string::npos)

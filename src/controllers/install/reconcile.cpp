@@ -1,9 +1,11 @@
 #include "controllers/install/reconcile.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/log.h"
 #include "controllers/install/guard_policy.h"
+#include "wire/equal.h"
 
 namespace berth::controllers::install {
 namespace {
@@ -46,6 +48,11 @@ const kube::ResourceType* const kWatchedTypes[] = {&kube::types::kCustomResource
                                                    &kube::types::kFlowSchema,
                                                    &kGuardPolicy,
                                                    &kGuardPolicyBinding};
+
+bool is_webhook(const kube::ResourceType& type) {
+  return type == kube::types::kMutatingWebhookConfiguration ||
+         type == kube::types::kValidatingWebhookConfiguration;
+}
 
 const kube::ResourceType kWhoAmI{"authentication.k8s.io", "v1", "selfsubjectreviews",
                                  "SelfSubjectReview", false};
@@ -110,7 +117,7 @@ Settings Installer::settings_now() const {
   return out;
 }
 
-std::shared_ptr<const std::vector<Wanted>> Installer::wanted_now() {
+std::vector<Installer::WantedPtr> Installer::wanted_now() {
   Settings settings = settings_now();
   std::string ca_bundle = ca_bundle_();
   const MutexLock lock(mu_);
@@ -123,14 +130,14 @@ std::shared_ptr<const std::vector<Wanted>> Installer::wanted_now() {
         WantedFor{std::move(settings.webhooks), std::move(settings.known_as), settings.guard,
                   std::move(ca_bundle), std::move(objects)});
   }
-  return {wanted_, &wanted_->objects};
+  std::vector<WantedPtr> all;
+  for (const Wanted& one : wanted_->objects) all.emplace_back(wanted_, &one);
+  return all;
 }
 
 void Installer::refresh() {
-  const auto all = wanted_now();
-  for (const Wanted& wanted : *all) {
-    controller_.add(key_of(wanted.type, wanted.name()));
-  }
+  for (const WantedPtr& wanted : wanted_now())
+    controller_.add(key_of(wanted->type, wanted->name()));
 }
 
 void Installer::heed(Removal removal) {
@@ -156,10 +163,12 @@ Result<> Installer::install(const Context& context) {
   if (settings_.guard) {
     if (Result<> prepared = prepare_guard(context); !prepared) return prepared;
   }
-  for (const Wanted& wanted : wanted_objects(settings_, "")) {
-    if (Result<> done = ensure(context, wanted); !done) return done;
-    if (wanted.type == kube::types::kCustomResourceDefinition) {
-      if (Result<> served = wait_established(context, wanted.name()); !served) return served;
+  for (const WantedPtr& wanted : wanted_now()) {
+    if (is_webhook(wanted->type) || is_known_good(*wanted)) continue;
+    Result<wire::Value> there = ensure(context, wanted);
+    if (!there) return pass(there);
+    if (wanted->type == kube::types::kCustomResourceDefinition) {
+      if (Result<> served = wait_established(context, std::move(*there)); !served) return served;
     }
   }
   return {};
@@ -192,51 +201,76 @@ Result<> Installer::prepare_guard(const Context& context) {
 Result<kube::Requeue> Installer::reconcile(const Context& context, const InstalledKey& key) {
   // Taken back, it begins with everything.
   if (is_being_removed()) return kube::Requeue{};
-  const auto all = wanted_now();
-  for (const Wanted& wanted : *all) {
-    if (key_of(wanted.type, wanted.name()) != key) continue;
-    if (Result<> done = ensure(context, wanted); !done) return pass(done);
+  for (const WantedPtr& wanted : wanted_now()) {
+    if (key_of(wanted->type, wanted->name()) != key || is_known_good(*wanted)) continue;
+    if (Result<wire::Value> there = ensure(context, wanted); !there) return pass(there);
   }
   return kube::Requeue{};
 }
 
-Result<> Installer::ensure(const Context& context, const Wanted& wanted) {
-  const std::string shown = wanted.type.kind + " " + wanted.name();
-  const Result<wire::Value> found = client_.get(context, wanted.type, {"", wanted.name()});
-  if (!found && found.error().code != Code::not_found) return fail(found.error());
-  if (found && is_satisfied(wanted.object, *found)) return {};
+Result<wire::Value> Installer::ensure(const Context& context, const WantedPtr& wanted) {
+  const std::string shown = wanted->type.kind + " " + wanted->name();
+  Result<wire::Value> found = client_.get(context, wanted->type, {"", wanted->name()});
+  if (!found && found.error().code != Code::not_found) return found;
+  if (found && is_satisfied(wanted->object, *found)) {
+    note_good(wanted, *found);
+    return found;
+  }
   // Asked of the server: the cache may be a moment late, and this object gone because of it.
-  if (Result<> still = check_wanted(context); !still) return still;
+  if (Result<> still = check_wanted(context); !still) return pass(still);
 
   Result<wire::Value> written =
-      client_.patch(context, wanted.type, {"", wanted.name()}, kube::PatchType::apply,
-                    wanted.object, {.force = true});
+      client_.patch(context, wanted->type, {"", wanted->name()}, kube::PatchType::apply,
+                    wanted->object, {.force = true});
   if (!written)
     return fail(error_of(written.error().code, "could not be installed")
                     .about(shown)
                     .because(written.error()));
   log_info(found ? "updated" : "installed", {{"object", shown}});
-  return {};
+  if (is_satisfied(wanted->object, *written)) note_good(wanted, *written);
+  return written;
 }
 
-Result<> Installer::wait_established(const Context& context, const std::string& crd) {
+bool Installer::is_known_good(const Wanted& wanted) {
+  const auto watched = std::ranges::find_if(
+      watched_->all, [&](const Watched::One& one) { return *one.type == wanted.type; });
+  const auto cached = watched->informer->store().get("", wanted.name());
+  if (!cached) return false;
+  const MutexLock lock(mu_);
+  const auto good = good_.find(key_of(wanted.type, wanted.name()).queued());
+  return good != good_.end() && good->second.uid == cached->meta.uid &&
+         good->second.version == std::to_string(cached->meta.resource_version) &&
+         wire::equal(good->second.wanted->object, wanted.object);
+}
+
+void Installer::note_good(const WantedPtr& wanted, const wire::Value& found) {
+  Good good{.uid = std::string(wire::string_at(found, "/metadata/uid")),
+            .version = std::string(wire::string_at(found, "/metadata/resourceVersion")),
+            .wanted = wanted};
+  const MutexLock lock(mu_);
+  good_[key_of(wanted->type, wanted->name()).queued()] = std::move(good);
+}
+
+Result<> Installer::wait_established(const Context& context, wire::Value crd) {
   const Context bounded = context.within(kEstablishedTimeout);
+  const std::string name(wire::string_at(crd, "/metadata/name"));
   for (;;) {
-    const Result<wire::Value> found =
-        client_.get(bounded, kube::types::kCustomResourceDefinition, {"", crd});
-    if (!found) return fail(found.error());
-    const wire::Array* conditions = wire::array_at(*found, "/status/conditions");
+    const wire::Array* conditions = wire::array_at(crd, "/status/conditions");
     for (const wire::Value& condition : conditions ? *conditions : wire::Array{}) {
       const bool established = wire::string_at(condition, "/type") == "Established";
       if (established && wire::string_at(condition, "/status") == "True") return {};
       if (wire::string_at(condition, "/type") == "NamesAccepted" &&
           wire::string_at(condition, "/status") == "False") {
         return fail(error_of(Code::conflict, "{}", wire::string_at(condition, "/message"))
-                        .about("CRD " + crd));
+                        .about("CRD " + name));
       }
     }
     if (!sleep_for(bounded.tasks, kEstablishedPoll, bounded.stop) || bounded.expired())
       return fail(bounded.end_error());
+    Result<wire::Value> now =
+        client_.get(bounded, kube::types::kCustomResourceDefinition, {"", name});
+    if (!now) return pass(now);
+    crd = std::move(*now);
   }
 }
 

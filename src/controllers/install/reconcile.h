@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "base/mutex.h"
@@ -61,16 +62,23 @@ class Installer {
 
  private:
   struct Watched;
+  using WantedPtr = std::shared_ptr<const Wanted>;
   Settings settings_now() const;
   // Made anew when the settings or the bundle are others than before: each object that changes is
   // looked up there.
-  std::shared_ptr<const std::vector<Wanted>> wanted_now();
+  std::vector<WantedPtr> wanted_now();
   Result<kube::Requeue> reconcile(const Context& context, const InstalledKey& key);
-  Result<> ensure(const Context& context, const Wanted& wanted);
+  // The object as it is then.
+  Result<wire::Value> ensure(const Context& context, const WantedPtr& wanted);
+  // The cache has the very object that was looked at when it was as it is wanted now. When the
+  // cache is late, what it hears next brings us back.
+  bool is_known_good(const Wanted& wanted);
+  void note_good(const WantedPtr& wanted, const wire::Value& found);
   void heed(Removal removal);
   // Goes on without it where there is no such kind, or no right to it.
   Result<> prepare_guard(const Context& context);
-  Result<> wait_established(const Context& context, const std::string& crd);
+  // `crd`: as it was found.
+  Result<> wait_established(const Context& context, wire::Value crd);
 
   kube::Client& client_;
   Settings settings_;
@@ -89,8 +97,14 @@ class Installer {
     std::string ca_bundle{};
     std::vector<Wanted> objects{};
   };
+  struct Good {
+    std::string uid{};
+    std::string version{};
+    WantedPtr wanted{};
+  };
   Mutex mu_;
   std::shared_ptr<const WantedFor> wanted_ GUARDED_BY(mu_);
+  std::map<kube::ObjectKey, Good> good_ GUARDED_BY(mu_);  // by resource and name
 };
 
 }  // namespace berth::controllers::install

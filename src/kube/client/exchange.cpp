@@ -118,19 +118,23 @@ net::Request Exchange::request(const Call& call, const Identity& identity) const
   return out;
 }
 
-void Exchange::count(const std::string& method, int status, Duration took) const {
+void Exchange::count(const std::string& method, int status, Duration took) {
   if (options_.registry == nullptr) return;
-  // Looked up each time: a microsecond, where the call took a thousand.
-  options_.registry
-      ->counter("rest_client_requests_total", "Requests to the API server by status.",
-                {{"code", status == 0 ? "<error>" : std::to_string(status)},
-                 {"method", method},
-                 {"host", host_}})
-      .increment();
-  options_.registry
-      ->histogram("rest_client_request_duration_seconds", "Time of requests to the API server.",
-                  {{"verb", method}, {"host", host_}}, request_buckets())
-      .observe(to_seconds(took));
+  const MutexLock lock(mu_);
+  auto series = series_.find({method, status});
+  if (series == series_.end()) {
+    Series added{.requests = options_.registry->counter(
+                     "rest_client_requests_total", "Requests to the API server by status.",
+                     {{"code", status == 0 ? "<error>" : std::to_string(status)},
+                      {"method", method},
+                      {"host", host_}}),
+                 .seconds = options_.registry->histogram(
+                     "rest_client_request_duration_seconds", "Time of requests to the API server.",
+                     {{"verb", method}, {"host", host_}}, request_buckets())};
+    series = series_.emplace(std::pair(method, status), added).first;
+  }
+  series->second.requests.increment();
+  series->second.seconds.observe(to_seconds(took));
 }
 
 }  // namespace berth::kube

@@ -2,9 +2,12 @@
 // Knows HTTP, not objects. Thread-safe; owned by the Client.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "base/mutex.h"
 #include "kube/client/client.h"
 #include "kube/client/warnings.h"
 
@@ -34,13 +37,21 @@ class Exchange {
   Result<Identity> identity(const Context& context) const;
   net::Request request(const Call& call, const Identity& identity) const;
   Result<net::Response> attempt(const Context& context, const Call& call, bool& may_log_in_again);
-  void count(const std::string& method, int status, Duration took) const;
+  void count(const std::string& method, int status, Duration took);
 
   net::Transport& transport_;
   const std::shared_ptr<const ClusterConfig> cluster_;
   const ClientOptions options_;
   const std::string host_;
   WarningLog warnings_;
+
+  // Looked up once: by its labels, a series costs more than a short call does on our side.
+  struct Series {
+    metrics::Counter& requests;
+    metrics::Histogram& seconds;
+  };
+  Mutex mu_;
+  std::map<std::pair<std::string, int>, Series> series_ GUARDED_BY(mu_);  // by method and status
 };
 
 }  // namespace berth::kube

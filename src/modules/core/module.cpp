@@ -41,7 +41,10 @@ struct Parts {
             p.tasks, drivers, [this](const LoadBalancerRef& lb) { return standing(lb); },
             listener_controller,
             [this, may_write = p.may_write] { return may_write() && manager.leading(); },
-            p.random.fork(), {.name_prefix = naming().prefix(), .registry = &p.registry}),
+            p.random.fork(),
+            {.audit_period = config.audit_period,
+             .name_prefix = naming().prefix(),
+             .registry = &p.registry}),
         names(p.tasks, drivers,
               [this](const LoadBalancerRef& named) {
                 for (const auto& step : on_name) step(named);

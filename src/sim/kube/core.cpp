@@ -27,7 +27,7 @@ void Core::deliver(WallTime now) {
       delivering_ = true;
     }
     for (const Delivery& delivery : deliveries) {
-      if (!delivery.run(now)) ended.push_back(delivery.watch);
+      if (!delivery.run(now, texts)) ended.push_back(delivery.watch);
     }
     MutexLock lock(mu);
     delivering_ = false;

@@ -12,13 +12,16 @@ namespace berth::sim::kube {
 
 class Core {
  public:
-  Core(std::uint64_t seed, std::size_t history_changes) : storage(history_changes), random(seed) {}
+  Core(std::uint64_t seed, std::size_t history_changes, bool keeps_owners)
+      : storage(history_changes), random(seed), tracks_fields(keeps_owners) {}
 
   mutable Mutex mu;
   Kinds kinds GUARDED_BY(mu);
   Storage storage GUARDED_BY(mu);
   WatchHub hub GUARDED_BY(mu);
   Random random GUARDED_BY(mu);
+  ObjectTexts texts;
+  const bool tracks_fields;  // ServerOptions
 
   // Writes that the watches shall see.
   ObjectPtr put(const GroupResource& resource, const std::string& key, wire::Value object)

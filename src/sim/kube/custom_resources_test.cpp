@@ -186,6 +186,65 @@ TEST_F(CustomKinds, AreServedAsABackupSays) {
   EXPECT_EQ(get(path(kDefinitions, "/pools.ex.dev")).status, 404) << "nothing waits for it";
 }
 
+// What one server does with what it began with is nothing to others.
+TEST_F(CustomKinds, AreThereForAServerThatBeginsWithABackup) {
+  post(kPools, pool("a", R"({"lbs":["x"]})"));
+  const std::uint64_t version = server.resource_version();
+  TestServer next(ServerOptions{.seed = 2, .begins_with = server.backup()});
+  EXPECT_EQ(next.server.resource_version(), version);
+  EXPECT_EQ(next.get(path(kPools, "/a")).text, get(path(kPools, "/a")).text);
+  EXPECT_EQ(next.post(kPools, pool("b", R"({"lbs":["y"]})")).at("/metadata/resourceVersion"),
+            std::to_string(version + 1));
+  EXPECT_EQ(next.remove(path(kDefinitions, "/pools.ex.dev")).status, 200);
+  EXPECT_EQ(next.get(kPools).status, 404);
+  EXPECT_EQ(get(kPools).at("/items/0/metadata/name"), "a");
+  EXPECT_EQ(get(path(kPools, "/b")).status, 404);
+
+  TestServer third(ServerOptions{.begins_with = server.backup()});
+  const Got old = third.get(path(kPools, "?watch=true&resourceVersion=2"));
+  EXPECT_EQ(wire::string_at(read_events(old).list.at(0), "/object/reason"), "Expired");
+}
+
+TEST(FieldOwners, AreNotNotedWhereNobodyLooks) {
+  TestServer kube(ServerOptions{.tracks_fields = false});
+  EXPECT_EQ(kube.post(kDefinitions, definition()).at("/metadata/managedFields"), "(none)");
+  const std::string mine = path(kPools, "/a");
+  const std::string wanted = pool("a", R"({"lbs":["x"],"start":5})");
+  const Got applied = kube.call("PATCH", mine + "?fieldManager=m", wanted, kApplyPatch);
+  EXPECT_EQ(applied.status, 201) << applied.text;
+  EXPECT_EQ(applied.at("/metadata/managedFields"), "(none)");
+  EXPECT_EQ(kube.patch(mine, R"({"spec":{"start":6}})").at("/metadata/managedFields"), "(none)");
+  const Got back = kube.call("PATCH", mine + "?fieldManager=m&force=true", wanted, kApplyPatch);
+  EXPECT_EQ(back.at("/spec/start"), "5");
+  EXPECT_EQ(back.at("/metadata/managedFields"), "(none)");
+  // What came with owners keeps them as they are.
+  TestServer owned;
+  owned.post(kConfigMaps, R"({"metadata":{"name":"c"}})");
+  TestServer next(ServerOptions{.tracks_fields = false, .begins_with = owned.server.backup()});
+  const std::string map = path(kConfigMaps, "/c");
+  const Got before = next.get(map);
+  EXPECT_NE(before.at("/metadata/managedFields"), "(none)");
+  EXPECT_EQ(next.call("PUT", map, before.text).at("/metadata/managedFields"),
+            before.at("/metadata/managedFields"));
+  EXPECT_EQ(next.patch(map, R"({"data":{"a":"b"}})").at("/metadata/managedFields"),
+            before.at("/metadata/managedFields"));
+}
+
+// An object is written out once and shown several times.
+TEST_F(CustomKinds, LookTheSameWhereverTheyAreShown) {
+  const Got made = post(kPools, pool("a", R"({"lbs":["x"]})"));
+  const Got old = get("/apis/ex.dev/v1old/namespaces/default/pools/a");
+  EXPECT_EQ(old.at("/apiVersion"), "ex.dev/v1old");
+  EXPECT_EQ(get(path(kPools, "/a")).text, made.text);
+  EXPECT_EQ(get(kPools).at("/items/0"), wire::to_json(made.body));
+  const Got watch = get(path(kPools, "?watch=true"));
+  EXPECT_EQ(*wire::find(read_events(watch).list.at(0), "/object"), made.body);
+  const Got changed = patch(path(kPools, "/a"), R"({"spec":{"start":5}})");
+  EXPECT_EQ(changed.at("/spec/start"), "5");
+  EXPECT_EQ(*wire::find(read_events(watch).list.at(0), "/object"), changed.body);
+  EXPECT_EQ(get("/apis/ex.dev/v1old/namespaces/default/pools/a").at("/spec/start"), "5");
+}
+
 TEST(CustomKindsWithoutStatus, CountStatusAsAChange) {
   TestServer kube;
   kube.post(kDefinitions, definition(""));

@@ -154,7 +154,16 @@ const Version& Kind::storage_version() const {
 }
 
 Kinds::Kinds() {
-  for (const Row& row : kBuiltIn) put(kind_of(row));
+  // They never change, and there may be a server for every moment of a test.
+  static const auto kShared = [] {
+    std::map<GroupResource, KindPtr> all;
+    for (const Row& row : kBuiltIn) {
+      auto kind = std::make_shared<const Kind>(kind_of(row));
+      all.emplace(kind->resource(), kind);
+    }
+    return all;
+  }();
+  kinds_ = kShared;
 }
 
 std::optional<ServedKind> Kinds::find(const GroupResource& resource,

@@ -33,6 +33,9 @@ TEST_F(Lists, ShowItemsWithoutTheirType) {
   EXPECT_EQ(all.at("/kind"), "ConfigMapList");
   EXPECT_EQ(names_of(all), "a,b,c,d");
   EXPECT_EQ(all.at("/items/0/kind"), "(none)");
+  EXPECT_EQ(all.at("/items/0/metadata/labels/app"), "web");
+  EXPECT_EQ(get(path(kConfigMaps, "/a")).at("/kind"), "ConfigMap");
+  EXPECT_EQ(list("").text, all.text);
   EXPECT_EQ(all.at("/metadata/resourceVersion"), std::to_string(server.resource_version()));
   EXPECT_EQ(names_of(get("/api/v1/configmaps")), "a,b,c,d");
   EXPECT_EQ(names_of(get("/api/v1/namespaces/other/configmaps")), "");

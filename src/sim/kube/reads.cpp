@@ -233,7 +233,7 @@ Outcome<std::string> Reads::list(const ReadRequest& request) {
     last_key = key.substr(prefix);
     items.push_back(std::move(object));
   }
-  return list_text(items, metadata, request.shape, request.now);
+  return list_text(items, metadata, request.shape, request.now, core_.texts);
 }
 
 Outcome<Watch> Reads::parse_watch(const ReadRequest& request) const {

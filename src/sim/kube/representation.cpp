@@ -2,6 +2,8 @@
 
 #include <boost/json.hpp>
 
+#include <functional>
+
 #include <fmt/format.h>
 
 #include "base/encoding.h"
@@ -140,6 +142,44 @@ Outcome<Representation> representation_of(const ServedKind& served, std::string_
   return whole_shape(served);
 }
 
+std::shared_ptr<const ObjectTexts::Text> ObjectTexts::of(const ObjectPtr& object,
+                                                         const Representation& shape) {
+  const std::size_t place = std::hash<const wire::Value*>{}(object.get()) / 16 % kPlaces;
+  {
+    const MutexLock lock(mu_);
+    const auto& kept = kept_[place];
+    if (kept && kept->object == object && kept->api_version == shape.api_version) return kept;
+  }
+  Text text{.object = object, .api_version = shape.api_version};
+  append_type(text.whole, shape.kind, shape.api_version);
+  text.fields = 1 + text.whole.size();
+  text.whole.clear();
+  append_fields(text.whole, *object, shape, true);
+  if (text.whole[text.fields] == ',') ++text.fields;
+  auto made = std::make_shared<const Text>(std::move(text));
+  const MutexLock lock(mu_);
+  kept_[place] = made;
+  return made;
+}
+
+void ObjectTexts::append(std::string& out, const ObjectPtr& object, const Representation& shape,
+                         bool with_type) {
+  if (!shape.shows_stored()) return append_fields(out, *object, shape, with_type);
+  const auto text = of(object, shape);
+  if (with_type) {
+    out += text->whole;
+  } else {
+    out += '{';
+    out += std::string_view(text->whole).substr(text->fields);
+  }
+}
+
+void append_object(std::string& out, const ObjectPtr& object, const Representation& shape,
+                   WallTime now, ObjectTexts& texts) {
+  if (shape.table) return append_object(out, *object, shape, now);
+  texts.append(out, object, shape, true);
+}
+
 void append_object(std::string& out, const wire::Value& object, const Representation& shape,
                    WallTime now) {
   if (!shape.table) return append_fields(out, object, shape, true);
@@ -155,7 +195,7 @@ void append_object(std::string& out, const wire::Value& object, const Representa
 }
 
 std::string list_text(const std::vector<ObjectPtr>& items, const ListMetadata& metadata,
-                      const Representation& shape, WallTime now) {
+                      const Representation& shape, WallTime now, ObjectTexts& texts) {
   std::string out = "{";
   append_type(out, shape.list_kind, shape.api_version);
   out += R"(,"metadata":{"resourceVersion":")" + std::to_string(metadata.version) + '"';
@@ -174,17 +214,17 @@ std::string list_text(const std::vector<ObjectPtr>& items, const ListMetadata& m
     if (shape.table) {
       append_row(out, *items[i], shape, now);
     } else {
-      append_fields(out, *items[i], shape, shape.typed_items);
+      texts.append(out, items[i], shape, shape.typed_items);
     }
   }
   out += "]}";
   return out;
 }
 
-void append_event(std::string& out, std::string_view type, const wire::Value& object,
-                  const Representation& shape, WallTime now) {
+void append_event(std::string& out, std::string_view type, const ObjectPtr& object,
+                  const Representation& shape, WallTime now, ObjectTexts& texts) {
   begin_event(out, type);
-  append_object(out, object, shape, now);
+  append_object(out, object, shape, now, texts);
   out += "}\n";
 }
 

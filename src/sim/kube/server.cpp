@@ -46,6 +46,7 @@ net::Reply reply_of(const ApiError& error) {
   return reply;
 }
 
+// Of one that is not stored.
 net::Reply object_reply(int status, const Value& object, const Representation& shape,
                         WallTime now) {
   std::string body;
@@ -94,33 +95,36 @@ bool is_served_subresource(const ServedKind& served, const RequestInfo& info) {
 
 struct Backup {
   std::map<GroupResource, Storage::Objects> objects{};
+  std::uint64_t version = 0;
+  Kinds kinds{};
 };
 
 class Server::Impl {
  public:
-  explicit Impl(ServerOptions options)
-      : access_(std::move(options.access)),
+  explicit Impl(const ServerOptions& options)
+      : access_(options.access),
         pod_runtime_(options.pod_runtime),
-        core_(options.seed, options.history_changes),
-        tokens_(core_, options.token_key.empty() ? std::to_string(options.seed)
-                                                 : std::move(options.token_key)),
+        core_(options.seed, options.history_changes, options.tracks_fields),
+        tokens_(core_,
+                options.token_key.empty() ? std::to_string(options.seed) : options.token_key),
         admission_(core_, options.webhooks),
         reads_(core_, faults_, options.watch_buffer_bytes),
         writes_(core_, admission_),
         deletes_(core_, admission_) {}
 
   Answer handle(const net::Request& request, const net::Peer& peer, WallTime now) {
-    Duration delay{};
+    Answer answer;
     Warnings warnings;
-    Outcome<net::Reply> reply = answer(request, peer, now, delay, warnings);
+    Outcome<net::Reply> reply = work_on(request, peer, now, answer, warnings);
     core_.deliver(now);
-    if (!reply) reply = reply_of(reply.error());
-    add_warnings(*reply, warnings);
-    return {std::move(*reply), delay};
+    answer.reply = reply ? std::move(*reply) : reply_of(reply.error());
+    add_warnings(answer.reply, warnings);
+    return answer;
   }
 
-  Outcome<net::Reply> answer(const net::Request& request, const net::Peer& peer, WallTime now,
-                             Duration& delay, Warnings& warnings) {
+  // Fills in what stands beside the reply.
+  Outcome<net::Reply> work_on(const net::Request& request, const net::Peer& peer, WallTime now,
+                              Answer& answer, Warnings& warnings) {
     const auto issued = [&](std::string_view token) { return tokens_.bearer(token, now); };
     Outcome<User> user = authenticate(access_, issued, request, peer);
     if (!user) return refuse(user);
@@ -130,7 +134,7 @@ class Server::Impl {
     if (std::optional<ApiError> fault = faults_.take_refusal(*info)) {
       return refuse(std::move(*fault));
     }
-    delay = faults_.take_delay(*info);
+    answer.delay = faults_.take_delay(*info);
     if (!info->is_resource) return discovery(*info, request.headers.get("Accept"));
     if (request.body.size() > kMaxBodyBytes) {
       ApiError error = bad_request("Request entity too large: limit is 3145728");
@@ -163,7 +167,7 @@ class Server::Impl {
     if (info->verb == "get" || info->verb == "list" || info->verb == "watch") {
       return read({*info, *served, *shape, now});
     }
-    return write({*info, *served, *user, request, now, warnings}, *shape);
+    return write({*info, *served, *user, request, now, warnings}, *shape, answer.object);
   }
 
   Outcome<net::Reply> review(const WriteRequest& request, const Representation& shape) {
@@ -210,7 +214,7 @@ class Server::Impl {
     Outcome<ObjectPtr> object = reads_.get(request);
     if (!object) return refuse(object);
     if (request.info.subresource != "scale") {
-      return object_reply(200, **object, request.shape, request.now);
+      return stored_reply(200, *object, request.shape, request.now);
     }
     Outcome<Value> scale = scale_of_object(request.served, **object);
     if (!scale) return refuse(scale);
@@ -228,9 +232,10 @@ class Server::Impl {
                : run_command(request.info, http, **pod, pod_runtime_);
   }
 
-  Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape) {
+  Outcome<net::Reply> write(const WriteRequest& request, const Representation& shape,
+                            ObjectPtr& shown) {
     const std::string& verb = request.info.verb;
-    if (verb == "delete" || verb == "deletecollection") return remove(request, shape);
+    if (verb == "delete" || verb == "deletecollection") return remove(request, shape, shown);
     const bool collection = request.info.name.empty();
     const bool binding = request.info.subresource == "binding";
     // All namespaces at once can be read, but not written.
@@ -251,10 +256,12 @@ class Server::Impl {
     if (binding)
       return json_reply(201, R"({"kind":"Status","apiVersion":"v1","metadata":{},)"
                              R"("status":"Success","code":201})");
-    return object_reply(written->status, *written->object, shape, request.now);
+    if (!scaling && shape.shows_stored()) shown = written->object;
+    return stored_reply(written->status, written->object, shape, request.now);
   }
 
-  Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape) {
+  Outcome<net::Reply> remove(const WriteRequest& request, const Representation& shape,
+                             ObjectPtr& shown) {
     if (!request.info.subresource.empty()) return refuse(method_not_allowed());
     if (request.info.verb == "deletecollection") {
       // What is in all namespaces does not go at once.
@@ -263,13 +270,14 @@ class Server::Impl {
       Outcome<std::vector<ObjectPtr>> removed = deletes_.remove_collection(request);
       if (!removed) return refuse(removed);
       MutexLock lock(core_.mu);
-      return json_reply(
-          200, list_text(*removed, {.version = core_.storage.version()}, shape, request.now));
+      return json_reply(200, list_text(*removed, {.version = core_.storage.version()}, shape,
+                                       request.now, core_.texts));
     }
     Outcome<Deleted> deleted = deletes_.remove(request);
     if (!deleted) return refuse(deleted);
     if (!deleted->gone || request.kind().returns_deleted) {
-      return object_reply(200, *deleted->object, shape, request.now);
+      if (shape.shows_stored()) shown = deleted->object;
+      return stored_reply(200, deleted->object, shape, request.now);
     }
     return json_reply(200, wire::to_json(success_status(request.served, *deleted->object)));
   }
@@ -290,6 +298,12 @@ class Server::Impl {
     }
   }
 
+  void begin_with(const Backup& backup) {
+    MutexLock lock(core_.mu);
+    core_.kinds = backup.kinds;
+    core_.storage.begin_with(backup.objects, backup.version);
+  }
+
   void restore(const Backup& backup, std::string_view only) {
     MutexLock lock(core_.mu);
     std::map<GroupResource, Storage::Objects> now = core_.storage.everything();
@@ -306,6 +320,13 @@ class Server::Impl {
   Faults& faults() { return faults_; }
 
  private:
+  net::Reply stored_reply(int status, const ObjectPtr& object, const Representation& shape,
+                          WallTime now) {
+    std::string body;
+    append_object(body, object, shape, now, core_.texts);
+    return json_reply(status, std::move(body));
+  }
+
   void restore(const GroupResource& resource, const Storage::Objects& now, const Backup& backup)
       REQUIRES(core_.mu) {
     const auto found = backup.objects.find(resource);
@@ -331,9 +352,12 @@ class Server::Impl {
   Deletes deletes_;
 };
 
-Server::Server(ServerOptions options, WallTime now)
-    : impl_(std::make_unique<Impl>(std::move(options))) {
-  impl_->create_first_namespaces(now);
+Server::Server(ServerOptions options, WallTime now) : impl_(std::make_unique<Impl>(options)) {
+  if (options.begins_with) {
+    impl_->begin_with(*options.begins_with);
+  } else {
+    impl_->create_first_namespaces(now);
+  }
 }
 Server::~Server() = default;
 
@@ -365,8 +389,10 @@ void Server::compact() {
 }
 
 std::shared_ptr<const Backup> Server::backup() const {
-  MutexLock lock(impl_->core().mu);
-  return std::make_shared<const Backup>(Backup{impl_->core().storage.everything()});
+  Core& core = impl_->core();
+  MutexLock lock(core.mu);
+  return std::make_shared<const Backup>(
+      Backup{core.storage.everything(), core.storage.version(), core.kinds});
 }
 
 void Server::restore(const Backup& backup, std::string_view resource) {

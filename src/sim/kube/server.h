@@ -26,6 +26,9 @@
 
 namespace berth::sim::kube {
 
+// All objects as they were at a moment, and what was served then. Opaque, immutable.
+struct Backup;
+
 struct ServerOptions {
   // Names from generateName and uids come from it.
   std::uint64_t seed = 1;
@@ -41,20 +44,25 @@ struct ServerOptions {
   // What runs Pods; must outlive the server. Without one their logs are empty, and nothing can be
   // run in them.
   PodRuntime* pod_runtime = nullptr;
+  // Whether the server notes who owns which field. A simulation may go without, as for objects
+  // whose owners somebody has taken away: they are a third of an object, and of the work on it.
+  bool tracks_fields = true;
+  // What another server had; it goes on from there. Empty: a cluster that has just been made.
+  std::shared_ptr<const Backup> begins_with{};
 };
 
 struct Answer {
   net::Reply reply{};
   // The transport shall wait this long before it hands the reply on (`Faults::delay_next`).
   Duration delay{};
+  // The object that a write answers with, as it is stored (managedFields is text), for those who
+  // look on. Empty: they read the reply.
+  std::shared_ptr<const wire::Value> object{};
 };
-
-// All objects as they were at a moment. Opaque, immutable.
-struct Backup;
 
 class Server {
  public:
-  // `now` is the creation time of the four namespaces that every cluster has.
+  // `now` is the creation time of the four namespaces that every new cluster has.
   Server(ServerOptions options, WallTime now);
   ~Server();
 

@@ -19,6 +19,12 @@ std::string storage_key(std::string_view ns, std::string_view name) {
   return key.append(name);
 }
 
+void Storage::begin_with(std::map<GroupResource, Objects> objects, std::uint64_t version) {
+  objects_ = std::move(objects);
+  version_ = version;
+  compact();
+}
+
 ObjectPtr Storage::find(const GroupResource& resource, std::string_view key) const {
   const Objects& objects = all(resource);
   const auto found = objects.find(key);

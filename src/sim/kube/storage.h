@@ -37,6 +37,9 @@ class Storage {
 
   explicit Storage(std::size_t history_changes) : history_limit_(history_changes) {}
 
+  // As another one was at a version; what was before is forgotten.
+  void begin_with(std::map<GroupResource, Objects> objects, std::uint64_t version);
+
   // Of the last write.
   std::uint64_t version() const { return version_; }
   // Changes up to this version are forgotten.

@@ -22,10 +22,10 @@ std::optional<Event> Watch::event_of(const Change& change) const {
   return Event{"DELETED", std::make_shared<const wire::Value>(std::move(last))};
 }
 
-bool Delivery::run(WallTime now) const {
+bool Delivery::run(WallTime now, ObjectTexts& texts) const {
   std::string bytes;
   for (const Event& event : events) {
-    append_event(bytes, event.type, *event.object, watch->shape, now);
+    append_event(bytes, event.type, event.object, watch->shape, now, texts);
   }
   if (bookmark) {
     append_bookmark(bytes, bookmark->version, bookmark->initial_events_end, watch->shape);

@@ -58,7 +58,7 @@ struct Delivery {
   bool close = false;
 
   // False when the reader is gone or too slow.
-  bool run(WallTime now) const;
+  bool run(WallTime now, ObjectTexts& texts) const;
 };
 
 class WatchHub {

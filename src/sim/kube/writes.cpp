@@ -39,6 +39,11 @@ Value in_version(const ServedKind& served, const Value& object) {
   return served.converts() ? object : in_served_version(served, object);
 }
 
+void keep_owners(const Value* current, Value& next) {
+  static const Value kNobody = Object{};
+  keep_managed_fields(next, current == nullptr ? kNobody : *current);
+}
+
 Outcome<> check_version(const WriteRequest& request, const Value& next, const Value& current) {
   const std::string_view given = version_of(next);
   const GroupResource resource = request.kind().resource();
@@ -83,6 +88,11 @@ Outcome<> check_namespace(const Core& core, const Kind& kind, const std::string&
   error.causes = {{"NamespaceTerminating", fmt::format("namespace {} is being terminated", ns),
                    "metadata.namespace"}};
   return refuse(std::move(error));
+}
+
+void Writes::track(const WriteRequest& request, const Value* current, Value& next) const {
+  if (!core_.tracks_fields) return keep_owners(current, next);
+  track_update(current, next, request.writer());
 }
 
 ObjectPtr Writes::find(const WriteRequest& request) const {
@@ -142,7 +152,7 @@ Outcome<> Writes::prepare_new(const WriteRequest& request, Origin origin, Value&
     metadata_of(object).erase(key);
   }
   // An applied configuration owns what stands in it, and not the defaults.
-  if (origin != Origin::apply) track_update(nullptr, object, request.writer());
+  if (origin != Origin::apply) track(request, nullptr, object);
   {
     MutexLock lock(core_.mu);
     fine = check_namespace(core_, kind, request.info.ns, name_of(object));
@@ -220,7 +230,7 @@ Outcome<Written> Writes::update(const WriteRequest& request) {
                 [&](const Value* current) -> Outcome<Value> {
                   if (current == nullptr) return *object;
                   Value next = settled;
-                  track_update(current, next, request.writer());
+                  track(request, current, next);
                   return next;
                 });
 }
@@ -241,7 +251,7 @@ Outcome<Written> Writes::patch(const WriteRequest& request) {
     Outcome<> fine =
         settle(*next, request.served, request.unknown_fields(), true, request.warnings);
     if (!fine) return refuse(fine);
-    track_update(current, *next, request.writer());
+    track(request, current, *next);
     return next;
   });
 }
@@ -259,6 +269,7 @@ Outcome<Written> Writes::apply(const WriteRequest& request, const Value& configu
                 [&](const Value* current) -> Outcome<Value> {
                   Outcome<Value> next =
                       apply_configuration(current, configuration, request.writer(), force);
+                  if (next && !core_.tracks_fields) keep_owners(current, *next);
                   if (!next || current == nullptr) return next;
                   Outcome<> fine = settle(*next, request.served, request.unknown_fields(), true,
                                           request.warnings);
@@ -349,7 +360,7 @@ Outcome<Written> Writes::scale(const WriteRequest& request) {
     if (scale && patching) scale = apply_patch(*type, *given, std::move(*scale), scale_kind());
     if (!scale) return scale;
     Outcome<Value> next = apply_scale(request.served, *current, *scale);
-    if (next) track_update(current, *next, request.writer());
+    if (next) track(request, current, *next);
     return next;
   };
   Outcome<Written> written = change(request, Origin::patch, false, transform);

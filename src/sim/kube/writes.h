@@ -80,6 +80,9 @@ class Writes {
                                      const wire::Value& object, const wire::Value* old) const;
   ObjectPtr find(const WriteRequest& request) const;
 
+  // Who owns which field of what is written.
+  void track(const WriteRequest& request, const wire::Value* current, wire::Value& next) const;
+
   Core& core_;
   Admission& admission_;
 };

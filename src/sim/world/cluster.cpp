@@ -49,7 +49,9 @@ Cluster::Cluster(std::uint64_t seed, ClusterOptions options)
           sim::kube::ServerOptions{.seed = seed,
                                    .history_changes = options.history_changes,
                                    .access = access_of(options.people),
-                                   .webhooks = options.webhooks},
+                                   .webhooks = options.webhooks,
+                                   .tracks_fields = options.tracks_fields,
+                                   .begins_with = options.begins_with},
           kernel_.wall_time())),
       gateway_(kernel_, *server_) {
   play("tick", [this, tick = options.tick](std::stop_token stop) {

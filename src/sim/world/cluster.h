@@ -25,6 +25,9 @@ struct ClusterOptions {
   sim::KernelOptions kernel{};
   LinkOptions link{};
   std::size_t history_changes = 8192;
+  bool tracks_fields = true;  // of the server
+  // What the server goes on from; empty: a new cluster.
+  std::shared_ptr<const sim::kube::Backup> begins_with{};
   sim::kube::WebhookCaller* webhooks = nullptr;
   // Who is known to the server besides us; whoever shows no token is the world itself.
   std::vector<Person> people{};

@@ -11,19 +11,22 @@ bool is_work(const net::Request& request) {
 }  // namespace
 
 const wire::Value* SeenReply::object() const {
-  if (!object_) object_ = wire::parse_json(reply_.body);
+  if (answer_.object) return answer_.object.get();
+  if (!object_) object_ = wire::parse_json(answer_.reply.body);
   return *object_ ? &**object_ : nullptr;
 }
 
-std::shared_ptr<ServerGateway::Exchange> ServerGateway::accept(const net::Request& request) {
+std::shared_ptr<ServerGateway::Exchange> ServerGateway::accept(net::Request request) {
   reap();
   auto exchange = std::make_shared<Exchange>();
-  works_.push_back({exchange, kernel_.world().spawn("serve " + request.method,
-                                                    [this, exchange, request](std::stop_token) {
-                                                      exchange->answer = handle(request);
-                                                      exchange->done = true;
-                                                      if (exchange->wake) exchange->wake->notify();
-                                                    })});
+  std::string name = "serve " + request.method;
+  works_.push_back(
+      {exchange, kernel_.world().spawn(
+                     std::move(name), [this, exchange, sent = std::move(request)](std::stop_token) {
+                       exchange->answer = handle(sent);
+                       exchange->done = true;
+                       if (exchange->wake) exchange->wake->notify();
+                     })});
   return exchange;
 }
 
@@ -33,7 +36,7 @@ sim::kube::Answer ServerGateway::handle(const net::Request& request) {
   sim::kube::Answer answer = server_.handle(request, {}, kernel_.wall_time());
   writes_under_way_ -= work ? 1 : 0;
   if (work) note_activity();
-  const SeenReply seen(answer.reply);
+  const SeenReply seen(answer);
   for (const auto& observer : observers_) {
     if (const auto listening = observer.lock()) (*listening)(request, seen);
   }

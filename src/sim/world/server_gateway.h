@@ -18,16 +18,17 @@
 
 namespace berth::world {
 
-// An answer, for those who look on. Its body is read once for all of them, when the first asks.
+// An answer, for those who look on: the object that was written, or what the body says. That is
+// read once for all of them, when the first asks.
 class SeenReply {
  public:
-  explicit SeenReply(const net::Reply& reply) : reply_(reply) {}
-  int status() const { return reply_.status; }
-  // Null when the body is no JSON.
+  explicit SeenReply(const sim::kube::Answer& answer) : answer_(answer) {}
+  int status() const { return answer_.reply.status; }
+  // Null when the body is no JSON. Who owns which field is not for them: it may be text.
   const wire::Value* object() const;
 
  private:
-  const net::Reply& reply_;
+  const sim::kube::Answer& answer_;
   mutable std::optional<Result<wire::Value>> object_;
 };
 
@@ -44,7 +45,7 @@ class ServerGateway {
       : kernel_(kernel), server_(server) {}
 
   // Begins to work on it; may be called inside the effect of a seam call.
-  std::shared_ptr<Exchange> accept(const net::Request& request);
+  std::shared_ptr<Exchange> accept(net::Request request);
   // Works on it at once, in the calling task: for the world's own requests.
   sim::kube::Answer handle(const net::Request& request);
 

@@ -97,11 +97,12 @@ Result<sim::kube::Answer> SimTransport::exchange(const Context& context,
   if (context.expired()) return fail(context.end_error());
   net::Request sent = request;
   sent.url = target_of(request.url);
+  const std::string label = request.method + " " + sent.url;
   const auto effect = is_write(request.method) ? sim::Effect::write : sim::Effect::read;
   const auto answered = process_.signal();
   std::shared_ptr<ServerGateway::Exchange> exchange;
-  Result<> arrived = sim::seam(process_, request.method + " " + sent.url, effect, [&] {
-    exchange = gateway_.accept(sent);
+  Result<> arrived = sim::seam(process_, label, effect, [&] {
+    exchange = gateway_.accept(std::move(sent));
     exchange->wake = answered.get();
   });
   if (arrived) arrived = await(context, *exchange, *answered);

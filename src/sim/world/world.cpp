@@ -177,11 +177,15 @@ void World::crash_all() {
 
 void World::restart(std::size_t index) {
   if (!replicas_[index] || !replicas_[index]->process().alive()) return;  // being replaced already
+  stop(index);
+  start_replica(index);
+}
+
+void World::stop(std::size_t index) {
   // Taken out first: if it crashes while it stops, nobody else replaces it.
   const auto leaving = leaving_.insert(leaving_.end(), std::move(replicas_[index]));
   (*leaving)->stop();
   leaving_.erase(leaving);
-  start_replica(index);
 }
 
 void World::restore(const sim::kube::Backup& backup, std::string_view resource) {

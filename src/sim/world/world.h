@@ -83,6 +83,8 @@ class World final : public sim::kube::WebhookCaller {
   // Stops the replica as a rolling update does, drained, and starts another one in its place. From
   // a task of the world, or from outside.
   void restart(std::size_t index);
+  // The same, but nobody comes in its place.
+  void stop(std::size_t index);
 
   // What replicas are started with from now on.
   void configure(app::Config config) { options_.config = std::move(config); }
