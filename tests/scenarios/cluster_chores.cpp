@@ -1,11 +1,11 @@
 #include "cluster_chores.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/json.hpp>
 #include <set>
 
 #include "hands.h"
+#include "kinds.h"
 
 namespace berth::scenario {
 namespace {
@@ -14,10 +14,6 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 using world::World;
-
-constexpr std::string_view kOurGroup = "networkextension.bkbcs.tencent.com";
-constexpr std::array<std::string_view, 5> kInNamespaces{"pods", "portpools", "listeners",
-                                                        "portbindings", "secrets"};
 
 Object of_uid(const Value& object) {
   return {{"kind", "DeleteOptions"},
@@ -30,12 +26,13 @@ bool is_ending(const Value& object) {
 }
 
 // True: there was nothing.
-bool remove_all(World& world, const std::string& ns, std::string_view plural) {
-  const auto found = world.cluster().list(path_in(ns, plural));
+bool remove_all(World& world, const std::string& ns, const kube::ResourceType& type) {
+  if (!is_served(world, type)) return true;
+  const auto found = world.cluster().list(type.path(ns));
   if (!found) return false;
   for (const Value& object : *found) {
     if (!is_ending(object))
-      (void)world.cluster().ask("DELETE", path_in(ns, plural, name_of(object)), of_uid(object));
+      (void)world.cluster().ask("DELETE", type.path(ns, name_of(object)), of_uid(object));
   }
   return found->empty();
 }
@@ -44,18 +41,29 @@ bool remove_all(World& world, const std::string& ns, std::string_view plural) {
 
 void collect_garbage(World& world) {
   const sim::kube::Server& server = world.cluster().server();
-  const auto pools = server.objects(kOurGroup, "portpools");
-  const auto listeners = server.objects(kOurGroup, "listeners");
-  if (!pools || !listeners) return;
-  // Pools that are there, as their Listeners name them.
+  const auto listeners = server.objects(api::kNetworkExtensionGroup, "listeners");
+  if (!listeners) return;
+  // Owners that are there, as their Listeners name them; of a kind that is not served, nobody knows
+  // who is.
+  std::set<std::string_view> known;
+  std::vector<std::shared_ptr<const Value>> there;
+  for (const kube::ResourceType& type : types_of_users()) {
+    const auto found = server.objects(type.group, type.plural);
+    if (!found) continue;
+    known.insert(type.kind);
+    there.insert(there.end(), found->begin(), found->end());
+  }
   std::set<std::pair<std::string_view, std::string_view>> owners;
-  for (const auto& pool : *pools)
-    owners.emplace(wire::string_at(*pool, "/metadata/namespace"),
-                   wire::string_at(*pool, "/metadata/uid"));
+  for (const auto& owner : there)
+    owners.emplace(wire::string_at(*owner, "/metadata/namespace"),
+                   wire::string_at(*owner, "/metadata/uid"));
   for (const auto& listener : *listeners) {
     const std::string_view ns = wire::string_at(*listener, "/metadata/namespace");
     const std::string_view owner = wire::string_at(*listener, "/metadata/ownerReferences/0/uid");
-    if (owner.empty() || is_ending(*listener) || owners.contains({ns, owner})) continue;
+    const std::string_view kind = wire::string_at(*listener, "/metadata/ownerReferences/0/kind");
+    if (owner.empty() || !known.contains(kind) || is_ending(*listener) ||
+        owners.contains({ns, owner}))
+      continue;
     (void)world.cluster().ask("DELETE", path_in(ns, "listeners", name_of(*listener)),
                               of_uid(*listener));
   }
@@ -69,8 +77,8 @@ std::vector<std::string> end_namespaces(World& world) {
     const std::string name = name_of(*ns);
     out.push_back(name);
     bool empty = true;
-    for (const std::string_view plural : kInNamespaces)
-      empty = remove_all(world, name, plural) && empty;
+    for (const kube::ResourceType& type : types_in_namespaces())
+      empty = remove_all(world, name, type) && empty;
     if (!empty) continue;
     const std::string path = "/api/v1/namespaces/" + name;
     Result<Value> last = world.cluster().ask("GET", path);

@@ -1,5 +1,5 @@
 // What a cluster does by itself, for worlds without its own controllers: Listeners go with their
-// pool, and whatever lies in a namespace goes with it.
+// owner, and whatever lies in a namespace goes with it.
 #pragma once
 
 #include <string>

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "hand_moves.h"
+#include "kinds.h"
 
 namespace berth::scenario {
 namespace {
@@ -85,7 +86,9 @@ void takes_the_lease(Hand& hand) {
 void makes_a_backup(Hand& hand) { hand.make_backup(); }
 
 void restores_a_kind(Hand& hand) {
-  restore(hand, hand.any_of({"loadbalancers", "loadbalancers", "listeners", "portbindings"}));
+  std::vector<std::string> kinds{"loadbalancers", "loadbalancers", "listeners", "portbindings"};
+  if (has_some(hand.world(), *type_called("portblocks"))) kinds.emplace_back("portblocks");
+  restore(hand, hand.any_of(std::span<const std::string>(kinds)));
 }
 
 void edits_a_pod_status(Hand& hand) {
@@ -134,9 +137,13 @@ void deletes_a_namespace(Hand& hand) {
 // With all objects of the kind. Not those that a tenant made, or on which his players are: single
 // deeds have these (hostile_crd_scenarios_test.cpp).
 void deletes_a_definition(Hand& hand) {
-  (void)hand.ask("DELETE", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" +
-                               hand.any_of({"loadbalancers.berth.dev",
-                                            "portbindings.networkextension.bkbcs.tencent.com"}));
+  std::vector<std::string> names;
+  for (const kube::ResourceType& type : types_of_ours())
+    if (type.plural != "listeners" && has_some(hand.world(), type))
+      names.push_back(fmt::format("{}.{}", type.plural, type.group));
+  if (names.empty()) return;
+  (void)hand.ask("DELETE", kube::types::kCustomResourceDefinition.path(
+                               "", hand.any_of(std::span<const std::string>(names))));
 }
 
 void takes_the_label_off(Hand& hand) {

@@ -31,6 +31,10 @@ constexpr std::array kTenantMoves{
     HandMove{"swaps an item", 2, swaps_an_item},
     HandMove{"deletes a pool", 2, deletes_a_pool},
     HandMove{"edits a pool's status", 2, edits_a_pool_status},
+    HandMove{"writes an Ingress", 6, writes_an_ingress, "ingresses"},
+    HandMove{"changes an Ingress", 6, changes_an_ingress, "ingresses"},
+    HandMove{"deletes an Ingress", 3, deletes_an_ingress, "ingresses"},
+    HandMove{"edits an Ingress's status", 2, edits_an_ingress_status, "ingresses"},
 };
 
 constexpr std::array kOperatorMoves{
@@ -44,6 +48,8 @@ constexpr std::array kOperatorMoves{
     HandMove{"deletes a cloud listener", 3, deletes_a_cloud_listener},
     HandMove{"takes a cloud port", 2, takes_a_cloud_port},
     HandMove{"makes a cloud listener", 2, makes_a_cloud_listener},
+    HandMove{"edits a PortBlock", 4, edits_a_block, "portblocks"},
+    HandMove{"deletes PortBlocks", 3, deletes_blocks, "portblocks"},
 };
 
 constexpr std::array kAdministratorMoves{

@@ -40,6 +40,14 @@ void swaps_an_item(Hand& hand);
 void deletes_a_pool(Hand& hand);
 void edits_a_pool_status(Hand& hand);
 
+// Ingresses and PortBlocks, in houses that have some (hand_ingresses.cpp).
+void writes_an_ingress(Hand& hand);
+void changes_an_ingress(Hand& hand);
+void deletes_an_ingress(Hand& hand);
+void edits_an_ingress_status(Hand& hand);
+void edits_a_block(Hand& hand);
+void deletes_blocks(Hand& hand);
+
 // Load balancers, past the API server (hand_provider.cpp).
 void edits_a_cloud_listener(Hand& hand);
 void deletes_a_cloud_listener(Hand& hand);

@@ -23,6 +23,7 @@ constexpr std::array kRanges{
     Range{"edge:demo", 32000, 32002}, Range{"edge:east", 40000, 40003},
     Range{"edge:west", 40001, 40003}, Range{"edge:east", 43000, 43004},
     Range{"edge:west", 44000, 44006}, Range{"edge:east", 41000, 41009},
+    Range{"edge:demo", 34999, 35003}, Range{"edge:east", 35100, 35103},
 };
 
 Object any_item(Hand& hand, std::string_view name) {

@@ -12,9 +12,11 @@ struct CloudListener {
   lb::ObservedListener listener{};
 };
 
-// Of the pool in the namespace that nobody touches, whatever its Listeners are at this moment.
+// Of pool and Ingress in the namespace that nobody touches, whatever their Listeners are at this
+// moment.
 bool is_calm(model::Port port) {
-  return (port >= 32000 && port < 32002) || (port >= 42000 && port < 42002);
+  return (port >= 32000 && port < 32002) || (port >= 35000 && port < 35002) ||
+         (port >= 42000 && port < 42002);
 }
 
 // One that is not of those whom nobody touches. The port may lead anywhere until an audit.

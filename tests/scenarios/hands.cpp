@@ -4,6 +4,8 @@
 #include <boost/json.hpp>
 #include <cstdlib>
 
+#include "kinds.h"
+
 namespace berth::scenario {
 namespace {
 
@@ -13,21 +15,23 @@ using wire::Value;
 constexpr std::size_t kShownLines = 40;
 constexpr std::size_t kShownBody = 240;
 
-const std::string kOurs = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/";
-
 // Names of moves, when only some shall be made.
 std::string_view only_moves() {
   const char* const text = std::getenv("BERTH_SCENARIO_HANDS");
   return text ? text : "";
 }
 
-std::vector<HandMove> moves_of(world::Role role) {
+std::vector<HandMove> moves_of(world::World& world, world::Role role) {
   std::vector<HandMove> out(tenant_moves().begin(), tenant_moves().end());
   const auto add = [&](std::span<const HandMove> more) {
     out.insert(out.end(), more.begin(), more.end());
   };
   if (role != world::Role::tenant) add(operator_moves());
   if (role == world::Role::administrator) add(administrator_moves());
+  // What there is nothing of in this house, nobody lays hands on.
+  std::erase_if(out, [&world](const HandMove& move) {
+    return !move.about.empty() && !has_some(world, *type_called(move.about));
+  });
   if (!only_moves().empty()) {
     std::erase_if(out, [](const HandMove& move) {
       return fmt::format(",{},", only_moves()).find(fmt::format(",{},", move.name)) ==
@@ -40,10 +44,7 @@ std::vector<HandMove> moves_of(world::Role role) {
 }  // namespace
 
 std::string path_in(std::string_view ns, std::string_view plural, std::string_view name) {
-  const std::string root = plural == "pods" || plural == "secrets"
-                               ? fmt::format("/api/v1/namespaces/{}/{}", ns, plural)
-                               : fmt::format("{}{}/{}", kOurs, ns, plural);
-  return name.empty() ? root : fmt::format("{}/{}", root, name);
+  return type_called(plural)->path(ns, name);
 }
 
 std::string name_of(const Value& object) {
@@ -51,11 +52,8 @@ std::string name_of(const Value& object) {
 }
 
 std::string path_of(const Value& object) {
-  std::string plural(wire::string_at(object, "/kind"));
-  std::ranges::transform(plural, plural.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  plural += 's';
-  return path_in(wire::string_at(object, "/metadata/namespace"), plural, name_of(object));
+  return type_of_kind(wire::string_at(object, "/kind"))
+      ->path(wire::string_at(object, "/metadata/namespace"), name_of(object));
 }
 
 Object fresh_copy(const Value& object, std::string_view ns, std::string_view name) {
@@ -86,11 +84,11 @@ Hand::Hand(world::World& world, TrustBook& trust, Diary& diary, world::Person pe
       diary_(diary),
       person_(std::move(person)),
       random_(random),
-      moves_(moves_of(person_.role)) {
+      moves_(moves_of(world, person_.role)) {
   // Most people have a habit: few moves made often meet each other more than many made once.
   if (!only_moves().empty() || random_.chance(0.2)) return;
   std::erase_if(moves_, [this](const HandMove& move) {
-    return move.act != moves_of(person_.role).front().act && random_.chance(0.7);
+    return move.act != tenant_moves().front().act && random_.chance(0.7);
   });
 }
 

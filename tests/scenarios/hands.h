@@ -42,6 +42,7 @@ struct HandMove {
   std::string_view name;
   int weight;
   void (*act)(Hand& hand);
+  std::string_view about{};  // a plural: only where there are such objects
 };
 
 class Hand {
@@ -93,7 +94,7 @@ std::span<const HandMove> operator_moves();
 // Beside those of operators.
 std::span<const HandMove> administrator_moves();
 
-// "/apis/…/listeners/demo-tcp-30000": of an object as the server gave it.
+// "/apis/…/listeners/demo-tcp-30000": of an object as the server gave it, of a kind in kinds.h.
 std::string path_of(const wire::Value& object);
 std::string name_of(const wire::Value& object);
 // An object as somebody would send it again: without what the server alone writes.

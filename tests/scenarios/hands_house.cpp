@@ -6,8 +6,10 @@
 #include <set>
 
 #include "api/decode.h"
+#include "api/keys.h"
 #include "claims/slot.h"
 #include "cluster_chores.h"
+#include "kinds.h"
 #include "sim/world/gremlin.h"
 #include "wire/yaml.h"
 
@@ -102,6 +104,61 @@ spec:
       endPort: 44002
 )";
 
+// The calm's leads to its own rooms throughout.
+constexpr std::string_view kNeighboursIngresses = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata:
+  name: gate
+  namespace: calm
+  annotations:
+    networkextension.bkbcs.tencent.com/lbids: edge:demo
+spec:
+  rules:
+    - port: 35000
+      protocol: TCP
+      services: [{serviceName: quiet, serviceNamespace: calm, servicePort: 8000, isDirectConnect: true}]
+    - port: 35001
+      protocol: HTTP
+      layer7Routes:
+        - domain: calm.example
+          services: [{serviceName: quiet, serviceNamespace: calm, servicePort: 8000, isDirectConnect: true}]
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata:
+  name: door
+  namespace: lobby
+  annotations:
+    networkextension.bkbcs.tencent.com/lbids: edge:east,edge:west
+spec:
+  rules:
+    - port: 35100
+      protocol: UDP
+      services: [{serviceName: quiet, serviceNamespace: calm, servicePort: 8000, isDirectConnect: true}]
+  portMappings:
+    - startPort: 35110
+      protocol: TCP
+      startIndex: 0
+      endIndex: 2
+      segmentLength: 2
+      workloadKind: StatefulSet
+      workloadNamespace: lobby
+      workloadName: nobody
+)";
+constexpr std::string_view kServices = R"(
+apiVersion: v1
+kind: Service
+metadata:
+  name: quiet
+  namespace: calm
+spec:
+  selector: {of: calm}
+  ports:
+    - {name: tcp, protocol: TCP, port: 8000, targetPort: 8000}
+    - {name: udp, protocol: UDP, port: 8000, targetPort: 8000}
+)";
+
 Object room(std::string_view ns, const std::string& name, std::string_view request,
             std::string_view keep = {}) {
   Object annotations{{api::kPortPoolsAnnotation, "true"},
@@ -110,12 +167,37 @@ Object room(std::string_view ns, const std::string& name, std::string_view reque
   if (!keep.empty()) annotations[api::kKeepDurationAnnotation] = keep;
   return {{"apiVersion", "v1"},
           {"kind", "Pod"},
-          {"metadata",
-           Object{{"namespace", ns}, {"name", name}, {"annotations", std::move(annotations)}}},
+          {"metadata", Object{{"namespace", ns},
+                              {"name", name},
+                              {"labels", Object{{"of", ns}}},
+                              {"annotations", std::move(annotations)}}},
           {"spec", Object{{"containers",
                            Array{Object{{"name", "room"},
                                         {"image", "room:1"},
                                         {"ports", Array{Object{{"containerPort", 8000}}}}}}}}}};
+}
+
+bool has_ingresses(World& world) { return is_served(world, *type_called("ingresses")); }
+
+// Pools and Ingresses that the house begins with.
+std::vector<Value> owners_at_first(World& world) {
+  const auto pools = wire::parse_yaml_documents(kNeighboursPools);
+  const auto ingresses = wire::parse_yaml_documents(kNeighboursIngresses);
+  std::vector<Value> out = *pools;
+  if (has_ingresses(world)) out.insert(out.end(), ingresses->begin(), ingresses->end());
+  return out;
+}
+
+bool are_owners_ready(World& world) {
+  for (const kube::ResourceType& type : types_of_users()) {
+    if (!is_served(world, type)) continue;
+    const auto owners = world.cluster().list(type.path(""));
+    if (!owners || !std::ranges::all_of(*owners, [](const Value& owner) {
+          return wire::string_at(owner, "/status/status") == "Ready";
+        }))
+      return false;
+  }
+  return true;
 }
 
 WorldOptions with_people(WorldOptions options, const std::vector<world::Person>& people) {
@@ -222,34 +304,52 @@ bool make_namespace(World& world, const std::string& ns) {
   return now && wire::string_at(*now, "/metadata/deletionTimestamp").empty();
 }
 
+// All that is written in the one is in the other.
+bool says_the_same(const Value& object, const Value& wanted) {
+  for (const std::string& pointer :
+       {std::string("/spec/poolItems"), std::string("/spec/rules"),
+        std::string("/spec/portMappings"),
+        "/metadata/annotations/" + wire::escape_pointer_step(api::kLoadBalancerIdsAnnotation)}) {
+    const Value* const there = wire::find(object, pointer);
+    const Value* const written = wire::find(wanted, pointer);
+    if (written && (!there || *there != *written)) return false;
+  }
+  return true;
+}
+
 // Those that the house began with, as they were.
-void put_pools_back(World& world, std::string& complaint) {
-  std::set<std::string> ours;
-  const auto documents = wire::parse_yaml_documents(kNeighboursPools);
-  for (const Value& pool : *documents) {
-    const std::string ns(wire::string_at(pool, "/metadata/namespace"));
-    const std::string path = path_in(ns, "portpools", name_of(pool));
-    ours.insert(path);
+void put_owners_back(World& world, std::string& complaint) {
+  for (const Value& owner : owners_at_first(world)) {
+    const std::string path = path_of(owner);
     const bool back = wait_for(world, [&] {
       Result<Value> now = world.cluster().ask("GET", path);
       if (!now) {
-        (void)world.cluster().ask("POST", path_in(ns, "portpools"), pool);
+        (void)world.cluster().ask("POST", path.substr(0, path.rfind('/')), owner);
         return false;
       }
       if (!wire::string_at(*now, "/metadata/deletionTimestamp").empty()) return false;
-      const Value* const wanted = wire::find(pool, "/spec/poolItems");
-      if (*wire::find(*now, "/spec/poolItems") == *wanted) return true;
+      if (says_the_same(*now, owner)) return true;
       // Load balancers of an item cannot be changed: then the pool is made anew.
-      now->as_object()["spec"].as_object()["poolItems"] = *wanted;
+      now->as_object()["spec"] = *wire::find(owner, "/spec");
+      if (const Value* const written = wire::find(owner, "/metadata/annotations"))
+        now->as_object()["metadata"].as_object()["annotations"] = *written;
       if (!world.cluster().ask("PUT", path, *now)) (void)world.cluster().ask("DELETE", path);
       return false;
     });
     if (!back) complaint = path + " cannot be put back";
   }
-  for (const std::string& ns : {kLobby, kAlley}) {
-    for (const Value& pool : all_in(world, ns, "portpools")) {
-      const std::string path = path_in(ns, "portpools", name_of(pool));
-      if (!ours.contains(path) && !remove(world, path)) complaint = path + " stays";
+}
+
+// What people made beside them.
+void remove_owners(World& world, std::string& complaint) {
+  std::set<std::string> ours;
+  for (const Value& owner : owners_at_first(world)) ours.insert(path_of(owner));
+  for (const kube::ResourceType& type : types_of_users()) {
+    for (const std::string& ns : {kLobby, kAlley}) {
+      for (const Value& owner : all_in(world, ns, type.plural)) {
+        const std::string path = type.path(ns, name_of(owner));
+        if (!ours.contains(path) && !remove(world, path)) complaint = path + " stays";
+      }
     }
   }
 }
@@ -272,9 +372,13 @@ HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role rol
       house_(seed, with_people(std::move(options), people_)),
       trust_(house_.world(), kGrace),
       written_(house_.world(), trust_),
+      ingresses_(house_.world(), trust_),
       diary_(house_.world().kernel()) {
   house_.book().look_only_at({kGames, kCalm});
-  house_.book().also_tell([this](const sim::lb::Change& change) { trust_.see_change(change); });
+  house_.book().also_tell([this](const sim::lb::Change& change) {
+    trust_.see_change(change);
+    ingresses_.see_change(change);
+  });
   trust_.guard(kCalm);
   written_.never_asks(kAlley);
 }
@@ -301,14 +405,8 @@ Result<> HandsHouse::open() {
           [world = &world()](User& user, std::string& complaint) {
             (void)user.create_pool(kNeighbours);
             (void)user.create_pool(kNeighboursPools);
-            const auto granted = [&] {
-              const auto pools =
-                  world->cluster().list("/apis/networkextension.bkbcs.tencent.com/v1/portpools");
-              return pools && std::ranges::all_of(*pools, [](const Value& pool) {
-                       return wire::string_at(pool, "/status/status") == "Ready";
-                     });
-            };
-            if (!wait_for(*world, granted)) complaint = "the pools do not become Ready";
+            if (!wait_for(*world, [&] { return are_owners_ready(*world); }))
+              complaint = "the pools do not become Ready";
             const std::string pods = path_in(kCalm, "pods");
             (void)create(*world, pods, room(kCalm, "calm-0", "quiet/one TCP 8000"), complaint);
             (void)create(*world, pods, room(kCalm, "calm-1", "quiet/pair TCP_UDP 8000"), complaint);
@@ -316,9 +414,15 @@ Result<> HandsHouse::open() {
                          complaint);
             if (!wait_for(*world, [&] { return are_all_ready(*world, kCalm, kCalmRooms); }))
               complaint = "the calm rooms do not become Ready";
+            if (!has_ingresses(*world)) return;
+            (void)user.create_pool(kServices);
+            (void)user.create_pool(kNeighboursIngresses);
+            if (!wait_for(*world, [&] { return are_owners_ready(*world); }))
+              complaint = "the Ingresses do not become Ready";
           });
       !made)
     return made;
+  ingresses_.guard(kCalm);
   if (role_ != world::Role::tenant) house_.book().close();
   (void)house_.cluster().play("watch", [this](std::stop_token stop) {
     Instant looked{};
@@ -329,6 +433,7 @@ Result<> HandsHouse::open() {
       if (quiet && now - looked < kQuietLook) continue;
       looked = now;
       trust_.check_all();
+      ingresses_.check_all();
       if (quiet) continue;
       collect_garbage(world());
       // It takes with it what lies in it, of whoever uses that.
@@ -367,7 +472,8 @@ Result<> HandsHouse::tidy_up() {
       for (const Value& binding : all_in(world(), ns, "portbindings"))
         if (!remove(world(), path_in(ns, "portbindings", name_of(binding))))
           complaint = "PortBinding " + name_of(binding) + " stays";
-    put_pools_back(world(), complaint);
+    remove_owners(world(), complaint);
+    put_owners_back(world(), complaint);
   });
   if (!tidied) return tidied;
   // What was tidied up may have left something at the load balancers.
@@ -398,12 +504,15 @@ Result<> HandsHouse::fill_lobby() {
 }
 
 Result<> HandsHouse::close() {
+  ingresses_.close();
   const auto left = play_out("end of the neighbours", [this](User&, std::string& complaint) {
     for (const std::string& ns : {kLobby, kAlley, kCalm}) {
       remove_pods(world(), ns, complaint, [](const Value&) { return true; });
-      for (const Value& pool : all_in(world(), ns, "portpools")) {
-        const std::string path = path_in(ns, "portpools", name_of(pool));
-        if (!remove(world(), path)) complaint = path + " stays";
+      for (const kube::ResourceType& type : types_of_users()) {
+        for (const Value& owner : all_in(world(), ns, type.plural)) {
+          const std::string path = type.path(ns, name_of(owner));
+          if (!remove(world(), path)) complaint = path + " stays";
+        }
       }
     }
   });
@@ -462,6 +571,13 @@ Result<> live_through(const Lives& lives) {
 }
 
 }  // namespace
+
+Plant in_a_wide_house() {
+  return [](WorldOptions& options) {
+    options.config.without.clear();
+    options.config.grants = {.long_list = 2, .block_ports = 8};
+  };
+}
 
 Result<sim::RunReport> live_with_hands(std::uint64_t seed, world::Role role, const Plant& plant,
                                        HandsCount* count) {

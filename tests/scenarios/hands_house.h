@@ -13,8 +13,9 @@
 //   a PortBinding                      Ready of its Pod                             until made anew
 //   a Listener (spec, claim, marks)    Ready of the Pod that has the port           until put right
 //   a Listener's claim, forged         the port, until the Listener is deleted      for ever
-//   a pool or an item                  what an owner of the pool can do himself     -
+//   a pool, an item, an Ingress        what its owner can do himself                -
 //   a LoadBalancer, its grants         nothing                                      -
+//   a PortBlock                        nothing                                      -
 //   the status of a LoadBalancer       the address that Pods are told               until read anew
 //   a listener at the provider         what is reached at its port                  until an audit
 //   the Lease                          writes pause, another replica leads          a lease
@@ -30,6 +31,7 @@
 #pragma once
 
 #include "hands.h"
+#include "ingress_book.h"
 #include "pool_trouble.h"
 #include "written_book.h"
 
@@ -42,6 +44,10 @@ struct HandsCount {
 
 Result<sim::RunReport> live_with_hands(std::uint64_t seed, world::Role role,
                                        const Plant& plant = {}, HandsCount* count = nullptr);
+
+// All modules are on: calm and lobby have an Ingress each, and grants lie in PortBlocks. People lay
+// hands on those, too.
+Plant in_a_wide_house();
 
 // The house with its neighbours, for scenarios that make single moves. All of its pools are Ready,
 // and so are the rooms of `calm`.
@@ -74,6 +80,7 @@ class HandsHouse {
   PoolHouse house_;
   TrustBook trust_;
   WrittenBook written_;
+  IngressBook ingresses_;
   Diary diary_;
 };
 

@@ -7,6 +7,7 @@
 #include "api/decode.h"
 #include "api/keys.h"
 #include "claims/grantor.h"
+#include "ingress_book.h"
 
 namespace berth::scenario {
 namespace {
@@ -24,8 +25,9 @@ class Inspection {
   Result<> check() {
     if (world_.leaders() != 1) return fail(Code::internal, "{} replicas lead", world_.leaders());
     for (const auto part :
-         {&Inspection::check_pools, &Inspection::check_listeners, &Inspection::check_provider,
-          &Inspection::check_rooms, &Inspection::check_bindings, &Inspection::check_balancers}) {
+         {&Inspection::check_pools, &Inspection::check_ingresses, &Inspection::check_listeners,
+          &Inspection::check_provider, &Inspection::check_rooms, &Inspection::check_bindings,
+          &Inspection::check_balancers}) {
       if (Result<> fine = (this->*part)(); !fine) return fine;
     }
     return {};
@@ -46,6 +48,23 @@ class Inspection {
         if (item.status == api::kReady || want_leaving(*pool, item.item_name)) continue;
         return fail(Code::internal, "item {} is not Ready: {}", item.item_name,
                     wire::to_json(object));
+      }
+    }
+    return {};
+  }
+
+  Result<> check_ingresses() {
+    for (const api::Ingress& ingress : ingresses_in(world_)) {
+      const std::string key = ingress.meta.key().to_string();
+      if (ingress.status.status != api::kReady)
+        return fail(Code::internal, "Ingress {} is not Ready: {}", key, ingress.status.message);
+      for (const IngressPort& port : ports_wanted(world_, ingress)) {
+        items_.insert({ingress.meta.uid, port.part});
+        wanted_.insert(port.place);
+        led_by_ingress_.insert(port.place);
+        if (const auto there = targets_at(world_, port.place); there != port.targets)
+          return fail(Code::internal, "port {} of Ingress {} leads to {}", shown(port.place), key,
+                      fmt::join(there, ", "));
       }
     }
     return {};
@@ -86,10 +105,10 @@ class Inspection {
       const Result<api::Listener> listener = api::decode_listener(object);
       if (!listener) return fail(listener.error());
       const auto lb = claims::load_balancer_of(*listener, world_.defaults());
-      const auto protocol = claims::protocol_of(*listener);
-      if (!lb || !protocol) return fail(Code::internal, "{} makes no sense", wire::to_json(object));
-      const Place place{*lb, api::pool_transport(*protocol),
-                        static_cast<model::Port>(listener->spec.port)};
+      const auto protocols = claims::transports_of(*listener);
+      if (!lb || protocols.empty())
+        return fail(Code::internal, "{} makes no sense", wire::to_json(object));
+      const Place place{*lb, protocols.front(), static_cast<model::Port>(listener->spec.port)};
       there.insert(place);
       if (Result<> fine = check_listener(*listener, place, object); !fine) return fine;
     }
@@ -128,7 +147,9 @@ class Inspection {
       for (const lb::ObservedListener& listener : world_.view().listeners(lb)) {
         const Place place = place_of(lb, listener);
         there.insert(place);
-        if (book_.owner_of(place) || model::targets_of(listener.spec).empty()) continue;
+        if (book_.owner_of(place) || led_by_ingress_.contains(place) ||
+            model::targets_of(listener.spec).empty())
+          continue;
         return fail(Code::internal, "port {} leads to {}, which has no right to it", shown(place),
                     model::targets_of(listener.spec).front().target.ip);
       }
@@ -230,6 +251,7 @@ class Inspection {
   const RoomBook& book_;
   std::set<Item> items_;
   std::set<Place> wanted_;
+  std::set<Place> led_by_ingress_;
   std::map<std::string, std::string> externals_;  // by "pool/item"
 };
 

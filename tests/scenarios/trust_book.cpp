@@ -6,6 +6,7 @@
 
 #include "api/listener.h"
 #include "claims/seal.h"
+#include "kinds.h"
 
 namespace berth::scenario {
 namespace {
@@ -134,11 +135,7 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   if (kind == "Status") {
     kind = wire::string_at(object, "/details/kind");
     name = wire::string_at(object, "/details/name");
-    for (const auto& [plural, singular] : {std::pair{"listeners", "Listener"},
-                                           {"portbindings", "PortBinding"},
-                                           {"portpools", "PortPool"},
-                                           {"pods", "Pod"}})
-      if (kind == plural) kind = singular;
+    if (const kube::ResourceType* const type = type_called(kind)) kind = type->kind;
   }
   const std::string path = path_of(request, name);
   const std::string_view marker = "/namespaces/";

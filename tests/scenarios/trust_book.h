@@ -49,6 +49,9 @@ class TrustBook {
   void note_namespace(const std::string& ns);
   // A restored state is not in anybody's cache yet.
   bool is_in_upheaval() const { return world_.kernel().now() < upheaval_over_; }
+  // Somebody laid hands on it, not long ago.
+  bool is_touched(std::string_view kind, std::string_view ns, std::string_view name) const;
+  bool is_touched(const Place& place) const;
   // When everything must be in order again.
   Instant disorder_over() const { return std::max(upheaval_over_, places_over_); }
   // A listener at the provider that is none of ours: nobody but people may change it.
@@ -87,8 +90,6 @@ class TrustBook {
   void check_alone(const std::string& uid, const Guest& guest);
   void check_reached(const Guest& guest);
   bool is_touched(const Guest& guest) const;
-  bool is_touched(const Place& place) const;
-  bool is_touched(std::string_view kind, std::string_view ns, std::string_view name) const;
   void complain(const Guest& guest, const std::string& what);
 
   world::World& world_;

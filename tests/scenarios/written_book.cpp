@@ -10,10 +10,20 @@ namespace {
 using wire::Value;
 
 constexpr std::string_view kOurGroup = "networkextension.bkbcs.tencent.com";
+constexpr std::string_view kBerthGroup = "berth.dev";
 
 std::string path_of(const api::Listener& listener) {
   return fmt::format("/apis/{}/v1/namespaces/{}/listeners/{}", kOurGroup, listener.meta.ns.view(),
                      listener.meta.name);
+}
+
+// As the server has it now; null: it has not.
+std::shared_ptr<const Value> find_object(world::World& world, std::string_view plural,
+                                         std::string_view name) {
+  const auto all = world.cluster().server().objects(kBerthGroup, plural);
+  for (const auto& one : all ? *all : std::vector<std::shared_ptr<const Value>>{})
+    if (wire::string_at(*one, "/metadata/name") == name) return one;
+  return nullptr;
 }
 
 // Of a JSON Patch that is for one version alone.
@@ -93,10 +103,16 @@ void WrittenBook::see_pod(const net::Request& request, const Value& pod) {
                                      wire::string_at(pod, "/metadata/name")));
 }
 
-std::vector<ledger::Grant> WrittenBook::grants_of(const api::LoadBalancer& balancer) const {
-  return claims::grants_of(balancer, [this](const std::string& name) {
-    const auto it = blocks_.find(name);
-    return it == blocks_.end() ? nullptr : it->second;
+// Blocks as they are now; but this one as it was.
+std::vector<ledger::Grant> WrittenBook::grants_of(const api::LoadBalancer& balancer,
+                                                  const std::string& written,
+                                                  const claims::BlockPtr& before) const {
+  return claims::grants_of(balancer, [&](const std::string& name) -> claims::BlockPtr {
+    if (name == written) return before;
+    const auto found = find_object(world_, "portblocks", name);
+    if (!found) return nullptr;
+    const Result<api::PortBlock> block = api::decode_port_block(*found);
+    return block ? std::make_shared<const api::PortBlock>(*block) : nullptr;
   });
 }
 
@@ -117,14 +133,18 @@ void WrittenBook::see_block(const net::Request& request, const Value& object) {
   if (wire::string_at(object, "/kind") != "PortBlock") return;  // of many that are deleted
   const Result<api::PortBlock> block = api::decode_port_block(object);
   if (!block) return;
-  const auto balancer = balancers_.find(block->spec.load_balancer);
-  const bool is_known = balancer != balancers_.end();
-  const std::vector<ledger::Grant> before =
-      is_known ? grants_of(balancer->second) : std::vector<ledger::Grant>{};
-  blocks_[block->meta.name] =
-      request.method == "DELETE" ? nullptr : std::make_shared<const api::PortBlock>(*block);
-  if (is_known && world::author_of(request) == world::kOurUser)
-    check_granted(balancer->second, before);
+  // The same of one that was lost, or put back, without a request.
+  claims::BlockPtr& known = blocks_[block->meta.name];
+  const bool made = request.method == "POST";
+  const bool removed = request.method == "DELETE";
+  const bool follows =
+      known && known->meta.uid == block->meta.uid &&
+      (removed || tested_version(request) == std::to_string(known->meta.resource_version));
+  const auto found = find_object(world_, "loadbalancers", block->spec.load_balancer);
+  const auto balancer = found ? api::decode_load_balancer(*found) : Result<api::LoadBalancer>{};
+  if (found && balancer && world::author_of(request) == world::kOurUser && (made || follows))
+    check_granted(*balancer, grants_of(*balancer, block->meta.name, made ? nullptr : known));
+  known = removed ? nullptr : std::make_shared<const api::PortBlock>(*block);
 }
 
 void WrittenBook::check_granted(const api::LoadBalancer& balancer,
@@ -137,16 +157,17 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
   if (!listeners) return;
   for (const auto& one : *listeners) {
     const Result<api::Listener> listener = api::decode_listener(*one);
-    if (!listener || !claims::belongs_to_pool(*listener)) continue;
+    if (!listener || claims::is_foreign(*listener)) continue;
     const std::string path = path_of(*listener);
     if (trust_.forged().contains(path) || trust_.edited_listeners().contains(path)) continue;
     const auto lb = claims::load_balancer_of(*listener, {});
-    const auto protocol = claims::protocol_of(*listener);
+    const auto transports = claims::transports_of(*listener);
     const kube::OwnerReference* const owner = listener->meta.controller();
-    if (!lb || !protocol || !owner || model::object_name(*lb) != balancer.meta.name) continue;
+    if (!lb || !owner || model::object_name(*lb) != balancer.meta.name) continue;
     const auto lies_in = [&](const std::vector<ledger::Grant>& grants) {
-      return ledger::is_granted(grants, owner->uid, api::pool_transport(*protocol),
-                                api::ports_of(listener->spec));
+      return std::ranges::all_of(transports, [&](model::Transport transport) {
+        return ledger::is_granted(grants, owner->uid, transport, api::ports_of(listener->spec));
+      });
     };
     if (lies_in(after) || (before && !lies_in(*before))) continue;
     world_.kernel().fail(fmt::format("the grants of {} were written, and left Listener {} out",

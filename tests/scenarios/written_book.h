@@ -35,7 +35,9 @@ class WrittenBook {
   void see_pod(const net::Request& request, const wire::Value& pod);
   void see_balancer(const net::Request& request, const wire::Value& object);
   void see_block(const net::Request& request, const wire::Value& object);
-  std::vector<ledger::Grant> grants_of(const api::LoadBalancer& balancer) const;
+  std::vector<ledger::Grant> grants_of(const api::LoadBalancer& balancer,
+                                       const std::string& written = {},
+                                       const claims::BlockPtr& before = {}) const;
   void check_granted(const api::LoadBalancer& balancer,
                      const std::optional<std::vector<ledger::Grant>>& before);
 
