@@ -23,9 +23,8 @@ bool keeps_what_counts(const AdmissionRequest& request) {
          is_same(request.old_object, request.object, "/metadata/annotations");
 }
 
-bool is_owner(const ledger::GrantOwner& owner, const api::Ingress& ingress) {
-  return owner.kind == api::ingress_kind().type.kind && owner.ns == ingress.meta.ns.view() &&
-         owner.name == ingress.meta.name;
+Self self_of(const api::Ingress& ingress) {
+  return {api::ingress_kind().type.kind, ingress.meta.key()};
 }
 
 }  // namespace
@@ -46,9 +45,7 @@ Result<AdmissionAnswer> IngressGate::admit(const AdmissionRequest& request) cons
   // What a name means may not be known yet: who has the ports is said by the status then.
   if (!lbs) return AdmissionAnswer{.warnings = api::warnings_about(*ingress)};
   for (const model::LoadBalancerRef& lb : *lbs) {
-    const auto object = book_.balancers().get({"", model::object_name(lb)});
-    if (Result<> fits = api::validate_segments(*ingress, lb, object ? object->status.type : "");
-        !fits)
+    if (Result<> fits = api::validate_segments(*ingress, lb, neighbours_.type_of(lb)); !fits)
       return pass(fits);
   }
   if (Result<> free = check_ports(*ingress, *lbs); !free) return pass(free);
@@ -59,18 +56,13 @@ Result<> IngressGate::check_ports(const api::Ingress& ingress,
                                   const std::vector<model::LoadBalancerRef>& lbs) const {
   for (const model::LoadBalancerRef& lb : lbs) {
     for (const api::IngressPorts& wanted : api::ports_of(ingress)) {
-      for (const ledger::Grant& grant : book_.on(model::object_name(lb), wanted.ports)) {
-        if (grant.transport != wanted.transport || !grant.ports.overlaps(wanted.ports) ||
-            ledger::is_block(grant) || is_owner(grant.owner, ingress))
-          continue;
-        return fail(error_of(Code::conflict, "{} ports {}-{} of {} are granted to {}{}{}",
-                             model::to_string(grant.transport), grant.ports.first, grant.ports.last,
-                             model::to_string(lb), grant.owner.to_string(),
-                             grant.item.empty() ? "" : ", ", grant.item)
-                        .about("Ingress " + ingress.meta.key().to_string())
-                        .at(wanted.field)
-                        .with_hint("choose other ports, or another load balancer"));
-      }
+      const auto granted =
+          neighbours_.granted(self_of(ingress), {lb, wanted.transport, wanted.ports});
+      if (!granted) continue;
+      return fail(error_of(Code::conflict, "{}", *granted)
+                      .about("Ingress " + ingress.meta.key().to_string())
+                      .at(wanted.field)
+                      .with_hint("choose other ports, or another load balancer"));
     }
   }
   return {};
@@ -79,12 +71,20 @@ Result<> IngressGate::check_ports(const api::Ingress& ingress,
 std::vector<std::string> IngressGate::warnings_about(
     const api::Ingress& ingress, const std::vector<model::LoadBalancerRef>& lbs) const {
   std::vector<std::string> out = api::warnings_about(ingress);
+  const std::string object = "Ingress " + ingress.meta.key().to_string();
   for (const model::LoadBalancerRef& lb : lbs) {
+    for (const api::IngressPorts& wanted : api::ports_of(ingress)) {
+      const auto foreign =
+          neighbours_.foreign(self_of(ingress), {lb, wanted.transport, wanted.ports});
+      if (foreign)
+        out.push_back(
+            fmt::format("{}: {}: {}: it waits until that is gone", object, wanted.field, *foreign));
+    }
     if (is_served_(lb)) continue;
-    out.push_back(fmt::format(
-        "Ingress {}: nothing here serves {} load balancers: {} stays without "
-        "listeners until the controller can",
-        ingress.meta.key().to_string(), model::to_string(lb.provider), model::to_string(lb)));
+    out.push_back(
+        fmt::format("{}: nothing here serves {} load balancers: {} stays without "
+                    "listeners until the controller can",
+                    object, model::to_string(lb.provider), model::to_string(lb)));
   }
   return out;
 }

@@ -4,8 +4,8 @@
 
 #include <functional>
 
+#include "admission/neighbours.h"
 #include "api/ingress.h"
-#include "claims/grant_book.h"
 #include "claims/resolver.h"
 #include "kube/admission/review.h"
 
@@ -16,9 +16,9 @@ class IngressGate {
   // Whether somebody carries traffic for it.
   using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
 
-  IngressGate(const claims::GrantBook& book, const claims::Resolver& resolver,
+  IngressGate(Neighbours neighbours, const claims::Resolver& resolver,
               model::LoadBalancerDefaults defaults, IsServed is_served)
-      : book_(book),
+      : neighbours_(std::move(neighbours)),
         resolver_(resolver),
         defaults_(std::move(defaults)),
         is_served_(std::move(is_served)) {}
@@ -32,7 +32,7 @@ class IngressGate {
   std::vector<std::string> warnings_about(const api::Ingress& ingress,
                                           const std::vector<model::LoadBalancerRef>& lbs) const;
 
-  const claims::GrantBook& book_;
+  const Neighbours neighbours_;
   const claims::Resolver& resolver_;
   const model::LoadBalancerDefaults defaults_;
   const IsServed is_served_;

@@ -68,6 +68,7 @@ Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) con
   Result<> allowed = request.operation == "UPDATE" ? check_update(request, *pool)
                                                    : api::validate(*pool, defaults_);
   if (!allowed) return pass(allowed);
+  if (Result<> fits = check_segments(*pool); !fits) return pass(fits);
   AdmissionAnswer answer{.warnings = warnings_for(request, *pool)};
   answer.warnings.insert(answer.warnings.end(), doubts->begin(), doubts->end());
   return answer;
@@ -88,6 +89,7 @@ std::vector<std::string> PortPoolGate::warnings_for(const AdmissionRequest& requ
 std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool) const {
   std::vector<std::string> out = api::warnings_about(pool);
   for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
+    warn_of_neighbours(pool, i, out);
     const auto lbs = api::load_balancers_of(pool.spec.pool_items[i], defaults_);
     for (std::size_t j = 0; lbs && j < lbs->size(); ++j) {
       if (is_served_((*lbs)[j])) continue;
@@ -98,6 +100,40 @@ std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool)
     }
   }
   return out;
+}
+
+Result<> PortPoolGate::check_segments(const api::PortPool& pool) const {
+  for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
+    // What a name means may not be known yet: its status says it then.
+    const auto lbs = refs_of_(pool, pool.spec.pool_items[i]);
+    for (const model::LoadBalancerRef& lb : lbs ? *lbs : std::vector<model::LoadBalancerRef>{}) {
+      if (Result<> fits = api::validate_segments(pool, i, lb, neighbours_.type_of(lb)); !fits)
+        return fits;
+    }
+  }
+  return {};
+}
+
+void PortPoolGate::warn_of_neighbours(const api::PortPool& pool, std::size_t item,
+                                      std::vector<std::string>& out) const {
+  const api::PortPoolItem& one = pool.spec.pool_items[item];
+  const Self self{api::port_pool_kind().type.kind, pool.meta.key()};
+  const auto lbs = refs_of_(pool, one);
+  const auto protocols = api::protocols_of(one);
+  if (!lbs || !protocols) return;
+  for (const model::LoadBalancerRef& lb : *lbs) {
+    for (const model::Protocol protocol : *protocols) {
+      const WantedPorts wanted{lb, api::pool_transport(protocol), api::ports_of(one)};
+      auto other = neighbours_.granted(self, wanted);
+      if (!other) other = neighbours_.foreign(self, wanted);
+      if (!other) continue;
+      out.push_back(fmt::format(
+          "PortPool {}: spec.poolItems[{}].startPort: {}: the item has none of its ports until all "
+          "of them are free",
+          pool.meta.key().to_string(), item, *other));
+      return;  // one is enough to look at
+    }
+  }
 }
 
 Result<> PortPoolGate::check_update(const AdmissionRequest& request,

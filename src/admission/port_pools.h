@@ -4,8 +4,9 @@
 
 #include <functional>
 
+#include "admission/neighbours.h"
 #include "api/port_pool.h"
-#include "claims/slot.h"
+#include "claims/resolver.h"
 #include "kube/admission/review.h"
 #include "model/load_balancer.h"
 
@@ -16,15 +17,24 @@ class PortPoolGate {
   // Whether somebody carries traffic for it.
   using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
 
-  PortPoolGate(const claims::ListenerStore& listeners, model::LoadBalancerDefaults defaults,
-               IsServed is_served)
-      : listeners_(listeners), defaults_(std::move(defaults)), is_served_(std::move(is_served)) {}
+  PortPoolGate(const claims::ListenerStore& listeners, Neighbours neighbours,
+               claims::RefsOf refs_of, model::LoadBalancerDefaults defaults, IsServed is_served)
+      : listeners_(listeners),
+        neighbours_(std::move(neighbours)),
+        refs_of_(std::move(refs_of)),
+        defaults_(std::move(defaults)),
+        is_served_(std::move(is_served)) {}
 
   // On every replica; any thread.
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
 
  private:
   Result<> check_update(const kube::AdmissionRequest& request, const api::PortPool& after) const;
+  // What the load balancers are known not to have.
+  Result<> check_segments(const api::PortPool& pool) const;
+  // Ports that others have: the item gets them when they are free, and not before.
+  void warn_of_neighbours(const api::PortPool& pool, std::size_t item,
+                          std::vector<std::string>& out) const;
   Result<> check_removal(const kube::AdmissionRequest& request) const;
   std::vector<std::string> warnings_for(const kube::AdmissionRequest& request,
                                         const api::PortPool& pool) const;
@@ -35,6 +45,8 @@ class PortPoolGate {
   std::vector<claims::ListenerPtr> held(const kube::ObjectKey& pool, std::string_view item) const;
 
   const claims::ListenerStore& listeners_;
+  const Neighbours neighbours_;
+  const claims::RefsOf refs_of_;
   const model::LoadBalancerDefaults defaults_;
   const IsServed is_served_;
 };

@@ -21,13 +21,19 @@ spec:
   - {itemName: a, loadBalancerIDs: [lb-1], protocol: TCP_SSL, startPort: 100, endPort: 110}
 )";
 
+const model::LoadBalancerDefaults kTencent{model::Provider::tencent, "ap-nanjing"};
+
 std::string with(std::string yaml, const std::string& from, const std::string& to) {
   return yaml.replace(yaml.find(from), from.size(), to);
 }
 
 class PortPoolGateTest : public ::testing::Test {
  protected:
-  PortPoolGateTest() { claims::add_indexes(listeners_, {}); }
+  PortPoolGateTest() {
+    claims::add_indexes(listeners_, {});
+    claims::add_indexes(balancers_);
+    claims::add_indexes(blocks_);
+  }
 
   // Empty when it is allowed.
   std::string update(const std::string& before, const std::string& after) const {
@@ -65,8 +71,35 @@ class PortPoolGateTest : public ::testing::Test {
     listeners_.put(std::move(listener));
   }
 
+  // What is known of tencent's ap-nanjing:lb-1.
+  void put_balancer(const std::string& type, std::vector<api::Grant> grants) {
+    api::LoadBalancer object;
+    object.meta.name = model::object_name({model::Provider::tencent, "ap-nanjing", "lb-1"});
+    object.meta.resource_version = 5;
+    object.spec.grants = std::move(grants);
+    object.status.type = type;
+    balancers_.put(std::move(object));
+  }
+  Result<kube::AdmissionAnswer> create(const std::string& pool) const {
+    kube::AdmissionRequest request;
+    request.operation = "CREATE";
+    request.resource = "portpools";
+    request.ns = "games";
+    request.name = "rooms";
+    request.object = wire::parse_yaml(pool).value();
+    return gate_.admit(request);
+  }
+
   claims::ListenerStore listeners_;
-  PortPoolGate gate_{listeners_, {}, [](const model::LoadBalancerRef&) { return true; }};
+  claims::BalancerStore balancers_;
+  claims::BlockStore blocks_;
+  PortPoolGate gate_{listeners_,
+                     {claims::GrantBook(balancers_, blocks_), listeners_},
+                     [](const api::PortPool&, const api::PortPoolItem& item) {
+                       return api::load_balancers_of(item, kTencent);
+                     },
+                     {},
+                     [](const model::LoadBalancerRef&) { return true; }};
 };
 
 TEST_F(PortPoolGateTest, AnUpdateThatLeavesTheSpecIsNotRefusedForTheSpec) {
@@ -141,6 +174,49 @@ TEST_F(PortPoolGateTest, AnnotationsThatSayWhoMayUseItMustBeRight) {
   EXPECT_EQ(update(allowing("Games"),
                    with(allowing("Games"), "name: rooms", "name: rooms, labels: {a: b}")),
             "");
+}
+
+TEST_F(PortPoolGateTest, SegmentsAreForPublicLoadBalancers) {
+  const std::string segments = R"(
+metadata: {namespace: games, name: rooms}
+spec:
+  poolItems:
+  - {itemName: a, loadBalancerIDs: ["ap-nanjing:lb-1"], protocol: UDP, startPort: 100, endPort: 110, segmentLength: 5}
+)";
+  EXPECT_TRUE(create(segments)) << "nothing is known of it yet";
+  put_balancer("INTERNAL", {});
+  const auto refused = create(segments);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().to_string(),
+              HasSubstr("spec.poolItems[0].segmentLength: segments of ports on ap-nanjing:lb-1, "
+                        "which is an internal load balancer: only public ones have them"));
+}
+
+// The older one has them; the other is told at once, and gets them when they are free.
+TEST_F(PortPoolGateTest, PortsOfAnotherOwnerAreWarnedAboutWithItsName) {
+  put_balancer("OPEN", {{.protocol = "TCP",
+                         .start_port = 105,
+                         .end_port = 120,
+                         .owner_kind = "Ingress",
+                         .owner_namespace = "other",
+                         .owner_name = "shop",
+                         .owner_uid = "u"}});
+  const std::string pool = R"(
+metadata: {namespace: games, name: rooms}
+spec:
+  poolItems:
+  - {itemName: a, loadBalancerIDs: ["ap-nanjing:lb-1"], protocol: UDP, startPort: 100, endPort: 110}
+)";
+  const auto beside = create(pool);
+  ASSERT_TRUE(beside) << beside.error().to_string();
+  EXPECT_TRUE(beside->warnings.empty()) << "UDP is another port";
+  const auto overlapping = create(with(pool, "UDP", "TCP"));
+  ASSERT_TRUE(overlapping) << overlapping.error().to_string();
+  ASSERT_EQ(overlapping->warnings.size(), 1u);
+  EXPECT_EQ(overlapping->warnings.front(),
+            "PortPool games/rooms: spec.poolItems[0].startPort: TCP ports 105-120 of "
+            "ap-nanjing:lb-1 are granted to Ingress other/shop: the item has none of its ports "
+            "until all of them are free");
 }
 
 }  // namespace

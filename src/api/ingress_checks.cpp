@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/listener_rules.h"
+#include "api/path_pattern.h"
+#include "model/path_patterns.h"
 
 namespace berth::api {
 namespace {
@@ -49,12 +51,7 @@ void check_ability(Protocol protocol, const std::string& text, const Providers& 
 void check_attributes(const Boxed<ListenerAttribute>& attribute, bool layer7,
                       const Providers& providers, const std::string& path, Breaches& out) {
   if (!attribute) return;
-  const std::string& policy = attribute->lb_policy;
-  if (!policy.empty() && policy != "WRR" && policy != "LEAST_CONN" && policy != "IP_HASH") {
-    out.add(path + ".lbPolicy",
-            fmt::format("'{}' is not one of {}", policy,
-                        layer7 ? "WRR, LEAST_CONN, IP_HASH" : "WRR, LEAST_CONN"));
-  }
+  out.add(check_policy(*attribute, layer7, path));
   for (const model::Provider provider : providers)
     out.add(check_attribute(*attribute, layer7, model::traits_of(provider), path));
 }
@@ -102,13 +99,19 @@ void check_domain(const std::string& domain, const Providers& providers, const s
 
 void check_path(const std::string& text, const Providers& providers, const std::string& path,
                 Breaches& out) {
-  // A regular expression, as Tencent has them, begins with a tilde and has blanks.
-  const bool is_pattern = text.starts_with("~");
+  const bool is_pattern = is_path_pattern(text);
+  if (const auto fault = is_pattern ? find_fault(text) : std::nullopt)
+    out.add(path, fmt::format("'{}' is no regular expression: {}", text, *fault));
   if (!text.empty() && !is_pattern && text.front() != '/')
     out.add(path, fmt::format("'{}' does not begin with /", text));
   if (!is_pattern && text.find_first_of(" \t\r\n") != std::string::npos)
     out.add(path, fmt::format("'{}' has a blank in it", text));
   for (const model::Provider one : providers) {
+    if (is_pattern && !model::has_path_patterns(one)) {
+      out.add(path, fmt::format("'{}' is a regular expression, and {} load balancers have none: "
+                                "write how paths begin",
+                                text, model::traits_of(one).title));
+    }
     if (text.size() <= layer7_of(one).max_path) continue;
     out.add(path, fmt::format("is {} characters long, at most {} are allowed on {} load balancers",
                               text.size(), layer7_of(one).max_path, model::traits_of(one).title));

@@ -266,6 +266,12 @@ TEST(IngressRules, DomainAndPathNameARoute) {
         "spec.portMappings[0].routes[0] already: both together name a route"},
        {http("path: lobby"), "spec.rules[0].layer7Routes[0].path: 'lobby' does not begin with /"},
        {http("path: '~ ^/room[0-9]+'"), ""},
+       {http("path: '~ ^/room[0-9+'"),
+        "spec.rules[0].layer7Routes[0].path: '~ ^/room[0-9+' is no regular expression: its '[' at "
+        "place 7 is not closed"},
+       {http("path: '~^/room'"),
+        "spec.rules[0].layer7Routes[0].path: '~^/room' is no regular expression: there is no blank "
+        "between '~' or '~*' and the expression"},
        {http("path: '/a b'"), "spec.rules[0].layer7Routes[0].path: '/a b' has a blank in it"},
        {http("forwardType: GRPC"), ""},
        {http("forwardType: FTP"),
@@ -357,6 +363,12 @@ TEST(IngressRules, SegmentsAreForPublicLoadBalancers) {
             "invalid: Ingress games/web: spec.portMappings[0].segmentLength: segments of ports on "
             "ap-nanjing:lb-1, which is an internal load balancer: only public ones have them; with "
             "ignoreSegment: true every port has a listener of its own");
+}
+
+TEST(IngressRules, NotEveryLoadBalancerReadsExpressions) {
+  EXPECT_EQ(refusal(http("path: '~ ^/room'"), kEdge),
+            "spec.rules[0].layer7Routes[0].path: '~ ^/room' is a regular expression, and edge load "
+            "balancers have none: write how paths begin");
 }
 
 TEST(IngressRules, PartsOfOneIngressShareNoPort) {

@@ -94,6 +94,16 @@ std::string shared_names(const model::LoadBalancerRef& a, const model::LoadBalan
       model::to_string(a), model::to_string(b), model::listener_base_name(a));
 }
 
+std::optional<Breach> check_policy(const ListenerAttribute& attribute, bool layer7,
+                                   const std::string& path) {
+  const std::string& policy = attribute.lb_policy;
+  if (policy.empty() || policy == "WRR" || policy == "LEAST_CONN" || policy == "IP_HASH")
+    return std::nullopt;
+  return Breach{path + ".lbPolicy",
+                fmt::format("'{}' is not one of {}", policy,
+                            layer7 ? "WRR, LEAST_CONN, IP_HASH" : "WRR, LEAST_CONN")};
+}
+
 std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool layer7,
                                       const model::ProviderTraits& provider,
                                       const std::string& path) {
@@ -133,8 +143,7 @@ std::optional<Breach> check_has_certificate(const Boxed<ListenerCertificate>& ce
                                             model::Protocol protocol,
                                             std::string_view protocol_text,
                                             const std::string& path) {
-  if (!ends_tls(protocol) || (certificate && !certificate->cert_id.empty()))
-    return std::nullopt;
+  if (!ends_tls(protocol) || (certificate && !certificate->cert_id.empty())) return std::nullopt;
   return Breach{path + ".certID", fmt::format("is required with protocol {}", protocol_text)};
 }
 

@@ -18,6 +18,9 @@ bool share_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& 
 // That they do, in words.
 std::string shared_names(const model::LoadBalancerRef& a, const model::LoadBalancerRef& b);
 
+// A policy that nobody knows. `path` is that of the attribute.
+std::optional<Breach> check_policy(const ListenerAttribute& attribute, bool layer7,
+                                   const std::string& path);
 // Numbers and policies that a provider does not take. `path` is that of the attribute.
 std::optional<Breach> check_attribute(const ListenerAttribute& attribute, bool layer7,
                                       const model::ProviderTraits& provider,

@@ -185,6 +185,9 @@ std::optional<Breach> check_pair(const ReadItem& a, std::size_t i, const ReadIte
 // What the pool asks of all listeners, at each provider of this item's.
 std::optional<Breach> check_attribute_for(const PortPool& pool, const ReadItem& read) {
   if (!pool.spec.listener_attribute) return std::nullopt;
+  if (auto breach =
+          check_policy(*pool.spec.listener_attribute, /*layer7=*/false, "spec.listenerAttribute"))
+    return breach;
   for (const LoadBalancerRef& ref : read.load_balancers) {
     if (auto breach = check_attribute(*pool.spec.listener_attribute, /*layer7=*/false,
                                       model::traits_of(ref.provider), "spec.listenerAttribute"))

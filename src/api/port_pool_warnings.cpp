@@ -53,11 +53,6 @@ class Warnings {
 
   void look_at_attribute(const ListenerAttribute& attribute) {
     const std::string path = "spec.listenerAttribute";
-    const std::string& policy = attribute.lb_policy;
-    if (!policy.empty() && policy != "WRR" && policy != "LEAST_CONN" && policy != "IP_HASH") {
-      warn(path + ".lbPolicy",
-           fmt::format("'{}' is none of WRR, LEAST_CONN, IP_HASH: WRR is used", policy));
-    }
     if (is_dialled(attribute.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
     std::string unused;
     const auto note = [&](bool given, std::string_view name) {

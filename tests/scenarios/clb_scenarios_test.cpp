@@ -76,6 +76,7 @@ class ClbPools : public testing::Test {
       if (!cloud().cloud().load_balancer(lb)) cloud().add_load_balancer(lb);
     WorldOptions world;
     world.config.load_balancers = clb_defaults();
+    if (with_ingresses_) world.config.without.clear();
     world.cloud = cloud_.get();
     house_ = std::make_unique<PoolHouse>(1, world);
     return *house_;
@@ -125,6 +126,7 @@ class ClbPools : public testing::Test {
                                wire::escape_pointer_step(api::kBindStatusAnnotation)) == "Ready";
   }
 
+  bool with_ingresses_ = false;  // before the house is built
   std::unique_ptr<ClbCloud> cloud_;
   std::unique_ptr<PoolHouse> house_;
 };
@@ -249,6 +251,58 @@ TEST_F(ClbPools, RoomsOfALoadBalancerThatIsGoneAreNotReadyUntilItIsBack) {
   house().book().bear_unreached(false);
   ASSERT_NO_FATAL_FAILURE(settle());
   ASSERT_NO_FATAL_FAILURE(close());
+}
+
+// What a load balancer is, is known when it was described: whoever came before that is told by the
+// status, and whoever comes after it by the refusal.
+TEST_F(ClbPools, SegmentsOnAnInternalLoadBalancerAreToldAtTheLatestByTheStatus) {
+  with_ingresses_ = true;
+  cloud().add_load_balancer("lb-inner", {.type = "INTERNAL"});
+  cloud().add_load_balancer("lb-deep", {.type = "INTERNAL"});
+  const std::string pool = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: inner, namespace: games}
+spec:
+  poolItems:
+  - {itemName: wide, loadBalancerIDs: ["lb-inner"], protocol: UDP, startPort: 30000, endPort: 30010, segmentLength: 5}
+  - {itemName: single, loadBalancerIDs: ["lb-inner"], protocol: UDP, startPort: 31000, endPort: 31002}
+)";
+  const auto ingress = [](const std::string& name) {
+    return fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata: {{name: {}, namespace: games, annotations: {{networkextension.bkbcs.tencent.com/lbids: lb-deep}}}}
+spec:
+  portMappings:
+  - {{workloadKind: StatefulSet, workloadName: room, workloadNamespace: games, protocol: TCP, startPort: 32000, endIndex: 2, segmentLength: 5}}
+)",
+                       name);
+  };
+  ASSERT_NO_FATAL_FAILURE(open(pool));
+  ASSERT_TRUE(house().cluster().create_all(ingress("first")));
+  const std::string told = "which is an internal load balancer: only public ones have them";
+  const std::string front =
+      "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/ingresses/first";
+  const auto message = [&](const std::string& path, const char* field) {
+    return std::string(wire::string_at(get(path), field));
+  };
+  const Instant patience = house().world().kernel().now() + kAuditInterval;
+  ASSERT_TRUE(house().run_until([&] {
+    return (message(kPools + "/inner", "/status/poolItems/0/message").find(told) !=
+                std::string::npos &&
+            message(front, "/status/message").find(told) != std::string::npos) ||
+           house().world().kernel().now() > patience;
+  }));
+  EXPECT_THAT(message(kPools + "/inner", "/status/poolItems/0/message"), HasSubstr(told));
+  EXPECT_THAT(message(front, "/status/message"), HasSubstr(told));
+  ASSERT_NO_FATAL_FAILURE(run_for(1min));
+  EXPECT_EQ(message(kPools + "/inner", "/status/poolItems/1/status"), "Ready")
+      << "single ports are not held up";
+
+  const Result<> again = house().cluster().create_all(ingress("second"));
+  ASSERT_FALSE(again);
+  EXPECT_THAT(again.error().to_string(), HasSubstr(told));
 }
 
 // A pool of TLS that ends at the load balancer, with a certificate of the account.

@@ -115,8 +115,10 @@ class Route {
     const ServicePort* const port = port_of(*service);
     if (!port) return;
     if (service->selector.empty())
-      return gap(
-          fmt::format("Service {} selects no Pods: it has no spec.selector", name(*service)));
+      return gap(fmt::format(
+          "Service {} selects no Pods: it has no spec.selector, and EndpointSlices that "
+          "people write are not followed",
+          name(*service)));
     if (!written_.is_direct_connect) return to_nodes(*service, *port);
     if (written_.subsets.empty())
       return to_pods(*service, *port, {}, api::weight_or_default(written_.weight));

@@ -49,6 +49,9 @@ IngressController::IngressController(Tasks& tasks, kube::Client& client, Caches 
       sealer_(sealer),
       resolver_(resolver),
       events_(events),
+      balancer_of_([&store = caches.balancers](const model::LoadBalancerRef& lb) {
+        return store.get({"", model::object_name(lb)});
+      }),
       options_(std::move(options)),
       controller_(tasks, frontend::counting_failures("ingress", kWorkers, registry),
                   [this](const Context& c, const IngressKey& k) { return reconcile(c, k); }) {
@@ -158,6 +161,13 @@ Result<Requeue> IngressController::keep(const Context& context, const api::Ingre
     return tell_trouble(context, ingress, valid.error());
   const Result<std::vector<Balancer>> balancers = balancers_of(ingress);
   if (!balancers) return tell_trouble(context, ingress, balancers.error());
+  // What a load balancer is may become known after the Ingress was let in.
+  for (const Balancer& one : *balancers) {
+    const auto object = balancer_of_(one.lb);
+    const Result<> fits =
+        api::validate_segments(ingress, one.lb, object ? object->status.type : std::string());
+    if (!fits) return tell_trouble(context, ingress, fits.error());
+  }
   return keep_valid(context, ingress, *balancers);
 }
 
@@ -175,10 +185,7 @@ Result<Requeue> IngressController::keep_valid(const Context& context, const api:
   const frontend::Survey found = keeper_.survey_of(owner, wants.parts, std::move(*reports));
   frontend::Round round;
   const std::vector<Gap> gaps = once(std::move(wants.notes.gaps));
-  const BalancerOf balancer_of = [this](const model::LoadBalancerRef& lb) {
-    return caches_.balancers.get({"", model::object_name(lb)});
-  };
-  const api::IngressStatus status = status_of({balancers, found, gaps, balancer_of});
+  const api::IngressStatus status = status_of({balancers, found, gaps, balancer_of_});
   if (status.message != ingress.status.message)
     for (std::size_t i = 0; i < std::min(gaps.size(), kGapsTold); ++i)
       events_.record(leads_nowhere(ingress, gaps[i]));

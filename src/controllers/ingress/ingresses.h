@@ -68,6 +68,7 @@ class IngressController {
   const claims::Sealer& sealer_;
   const claims::Resolver& resolver_;
   kube::EventRecorder& events_;
+  const BalancerOf balancer_of_;
   const Options options_;
   kube::ControllerOf<IngressKey> controller_;
 };

@@ -202,6 +202,23 @@ PoolWants wants_of(const api::PortPool& pool, const RefsOf& refs_of, WallTime no
   return out;
 }
 
+void leave_out_impossible(const api::PortPool& pool, const RefsOf& refs_of,
+                          const BalancerOf& balancer_of, PoolWants& wants) {
+  for (std::size_t i = 0; i < wants.parts.size(); ++i) {
+    const Result<std::vector<LoadBalancerRef>> lbs = refs_of(pool, pool.spec.pool_items[i]);
+    for (const LoadBalancerRef& lb : lbs ? *lbs : std::vector<LoadBalancerRef>{}) {
+      const auto object = balancer_of(lb);
+      const Result<> fits =
+          api::validate_segments(pool, i, lb, object ? object->status.type : std::string());
+      if (fits) continue;
+      wants.parts[i].grants.clear();
+      wants.parts[i].listeners.clear();
+      wants.unreadable[wants.parts[i].name] = {.problem = fits.error().to_string()};
+      break;
+    }
+  }
+}
+
 api::PortPoolStatus pool_status(const api::PortPool& pool,
                                 const std::map<std::string, frontend::PartReport>& reports,
                                 const std::map<std::string, std::size_t>& leaving,

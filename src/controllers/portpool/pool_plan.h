@@ -38,6 +38,11 @@ PoolWants wants_of(const api::PortPool& pool, const claims::RefsOf& refs_of, Wal
 using BalancerOf =
     std::function<std::shared_ptr<const api::LoadBalancer>(const model::LoadBalancerRef& lb)>;
 
+// Items whose load balancers are known by now, and cannot have what they ask for: parts without
+// Listeners, as those that cannot be read.
+void leave_out_impossible(const api::PortPool& pool, const claims::RefsOf& refs_of,
+                          const BalancerOf& balancer_of, PoolWants& wants);
+
 // `reports` by item name; items that left the spec and still have Listeners are `leaving`.
 api::PortPoolStatus pool_status(const api::PortPool& pool,
                                 const std::map<std::string, frontend::PartReport>& reports,

@@ -310,5 +310,29 @@ TEST(Peers, AreNotOfAnotherSlot) {
   EXPECT_THAT(found, ElementsAre("west-tcp-30000", "east-tcp-30000"));
 }
 
+// What a load balancer is may become known after the pool was let in.
+TEST(WantedListeners, SegmentsOnAnInternalLoadBalancerAreLeftOutAndTheOthersStay) {
+  api::PortPool pool =
+      pool_with({tcp_item("wide", 30000, 30010), tcp_item("single", 31000, 31002)});
+  for (api::PortPoolItem& item : pool.spec.pool_items) item.load_balancer_ids = {"ap-x:lb-1"};
+  pool.spec.pool_items.front().segment_length = 5;
+  auto object = std::make_shared<api::LoadBalancer>();
+  const BalancerOf balancer_of = [&](const model::LoadBalancerRef&) { return object; };
+  const claims::RefsOf refs_of = [](const api::PortPool&, const api::PortPoolItem& item) {
+    return api::load_balancers_of(item, {model::Provider::tencent, "ap-x"});
+  };
+  PoolWants wants = wants_of(pool, refs_of, kNow);
+  leave_out_impossible(pool, refs_of, balancer_of, wants);
+  EXPECT_EQ(wants.parts[0].listeners.size(), 2u) << "not known yet";
+  object->status.type = "INTERNAL";
+  leave_out_impossible(pool, refs_of, balancer_of, wants);
+  EXPECT_TRUE(wants.parts[0].listeners.empty());
+  EXPECT_TRUE(wants.parts[0].grants.empty());
+  EXPECT_THAT(wants.unreadable.at("wide").problem,
+              HasSubstr("spec.poolItems[0].segmentLength: segments of ports on ap-x:lb-1"));
+  EXPECT_EQ(wants.parts[1].listeners.size(), 2u);
+  EXPECT_FALSE(wants.unreadable.contains("single"));
+}
+
 }  // namespace
 }  // namespace berth::controllers::portpool

@@ -38,6 +38,9 @@ PoolController::PoolController(Tasks& tasks, kube::Client& client, Caches caches
       refs_of_([&resolver](const api::PortPool& pool, const api::PortPoolItem& item) {
         return resolver.load_balancers_of(pool, item);
       }),
+      balancer_of_([&balancers = caches.balancers](const model::LoadBalancerRef& lb) {
+        return balancers.get({"", model::object_name(lb)});
+      }),
       defaults_(std::move(defaults)),
       controller_(tasks, frontend::counting_failures("portpool", kWorkers, registry),
                   [this](const Context& c, const PoolKey& k) { return reconcile(c, k); }) {
@@ -112,6 +115,7 @@ Result<Requeue> PoolController::reconcile(const Context& context, const PoolKey&
 
 Result<Requeue> PoolController::keep(const Context& context, const api::PortPool& pool) {
   PoolWants wants = wants_of(pool, refs_of_, context.tasks.wall_time());
+  leave_out_impossible(pool, refs_of_, balancer_of_, wants);
   Result<std::map<std::string, frontend::PartReport>> reports = ensure_grants(context, pool, wants);
   if (!reports) return pass(reports);
   const frontend::Owner owner = owner_of(pool);
@@ -144,11 +148,8 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
   std::map<std::string, std::size_t> leaving;
   for (const auto& [item, listeners] : survey.leaving)
     if (!survey.reports.contains(item)) leaving[item] = listeners.size();
-  const BalancerOf balancer_of = [this](const model::LoadBalancerRef& lb) {
-    return caches_.balancers.get({"", model::object_name(lb)});
-  };
   const api::PortPoolStatus status =
-      pool_status(pool, survey.reports, leaving, balancer_of, refs_of_);
+      pool_status(pool, survey.reports, leaving, balancer_of_, refs_of_);
   const Object wanted = api::encode(status);
   if (wanted == api::encode(pool.status)) return {};
   const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},

@@ -46,6 +46,7 @@ class PoolController {
   const claims::Sealer& sealer_;
   kube::EventRecorder& events_;
   const claims::RefsOf refs_of_;
+  const BalancerOf balancer_of_;
   const model::LoadBalancerDefaults defaults_;
   kube::ControllerOf<PoolKey> controller_;
 };
