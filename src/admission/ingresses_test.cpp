@@ -18,6 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
+const model::LoadBalancerDefaults kTencent{model::Provider::tencent, "ap-nanjing"};
+
 std::string ingress(const std::string& spec, const std::string& name = "front") {
   return fmt::format(R"(
 apiVersion: networkextension.bkbcs.tencent.com/v1
@@ -48,7 +50,7 @@ std::string mapping(int start, int end_index, const std::string& more = "") {
 class IngressGateTest : public ::testing::Test {
  protected:
   IngressGateTest() {
-    claims::add_indexes(listeners_, {});
+    claims::add_indexes(listeners_, kTencent);
     claims::add_indexes(balancers_);
     claims::add_indexes(blocks_);
   }
@@ -109,9 +111,9 @@ class IngressGateTest : public ::testing::Test {
   claims::BalancerStore balancers_;
   claims::BlockStore blocks_;
   const claims::GrantBook book_{balancers_, blocks_};
-  const claims::Resolver resolver_{book_, listeners_, claims::testing::sealer(), {}, {}};
+  const claims::Resolver resolver_{book_, listeners_, claims::testing::sealer(), kTencent, {}};
   const IngressGate gate_{
-      {book_, listeners_}, resolver_, {}, [](const model::LoadBalancerRef&) { return true; }};
+      {book_, listeners_}, resolver_, kTencent, [](const model::LoadBalancerRef&) { return true; }};
 };
 
 TEST_F(IngressGateTest, PortsOfEveryOtherOwnerAreRefusedWithItsName) {

@@ -21,6 +21,8 @@ spec:
   - {itemName: a, loadBalancerIDs: [lb-1], protocol: TCP_SSL, startPort: 100, endPort: 110}
 )";
 
+const model::LoadBalancerDefaults kTencent{model::Provider::tencent, "ap-nanjing"};
+
 std::string with(std::string yaml, const std::string& from, const std::string& to) {
   return yaml.replace(yaml.find(from), from.size(), to);
 }
@@ -93,7 +95,9 @@ class PortPoolGateTest : public ::testing::Test {
   claims::BlockStore blocks_;
   PortPoolGate gate_{listeners_,
                      {claims::GrantBook(balancers_, blocks_), listeners_},
-                     claims::testing::kRefsOf,
+                     [](const api::PortPool&, const api::PortPoolItem& item) {
+                       return api::load_balancers_of(item, kTencent);
+                     },
                      {},
                      [](const model::LoadBalancerRef&) { return true; }};
 };

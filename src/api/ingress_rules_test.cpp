@@ -365,6 +365,12 @@ TEST(IngressRules, SegmentsAreForPublicLoadBalancers) {
             "ignoreSegment: true every port has a listener of its own");
 }
 
+TEST(IngressRules, NotEveryLoadBalancerReadsExpressions) {
+  EXPECT_EQ(refusal(http("path: '~ ^/room'"), kEdge),
+            "spec.rules[0].layer7Routes[0].path: '~ ^/room' is a regular expression, and edge load "
+            "balancers have none: write how paths begin");
+}
+
 TEST(IngressRules, PartsOfOneIngressShareNoPort) {
   const auto rules = [](const std::string& a, const std::string& b) {
     const std::string cert = ", certificate: {certID: c1}";

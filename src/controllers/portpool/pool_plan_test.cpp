@@ -318,11 +318,14 @@ TEST(WantedListeners, SegmentsOnAnInternalLoadBalancerAreLeftOutAndTheOthersStay
   pool.spec.pool_items.front().segment_length = 5;
   auto object = std::make_shared<api::LoadBalancer>();
   const BalancerOf balancer_of = [&](const model::LoadBalancerRef&) { return object; };
-  PoolWants wants = wants_of(pool, kRefsOf, kNow);
-  leave_out_impossible(pool, kRefsOf, balancer_of, wants);
+  const claims::RefsOf refs_of = [](const api::PortPool&, const api::PortPoolItem& item) {
+    return api::load_balancers_of(item, {model::Provider::tencent, "ap-x"});
+  };
+  PoolWants wants = wants_of(pool, refs_of, kNow);
+  leave_out_impossible(pool, refs_of, balancer_of, wants);
   EXPECT_EQ(wants.parts[0].listeners.size(), 2u) << "not known yet";
   object->status.type = "INTERNAL";
-  leave_out_impossible(pool, kRefsOf, balancer_of, wants);
+  leave_out_impossible(pool, refs_of, balancer_of, wants);
   EXPECT_TRUE(wants.parts[0].listeners.empty());
   EXPECT_TRUE(wants.parts[0].grants.empty());
   EXPECT_THAT(wants.unreadable.at("wide").problem,
