@@ -3,7 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "app/modules.h"
 #include "command.h"
+#include "module_commands.h"
 
 int main(int argc, char** argv) {
   using namespace berth::cmd;
@@ -21,6 +23,7 @@ int main(int argc, char** argv) {
   add_explain(root, run);
   add_sim(root, run);
   add_version(root, run);
+  add_module_commands(root, run, berth::module::commands_of(berth::app::all_declarations()));
   if (const auto unknown = unknown_command(root, argc, argv)) {
     std::fprintf(stderr, "berth: %s\n", unknown->c_str());
     return kExitUsage;

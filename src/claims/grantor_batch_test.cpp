@@ -63,7 +63,7 @@ class GrantorBatchTest : public ::testing::Test {
   BlockStore blocks_;
   // Lists are never long: this is about one object.
   Grantor grantor_{client_,    balancers_,        blocks_,
-                   listeners_, testing::sealer(), {.long_list = 10'000}};
+                   listeners_, testing::sealer(), {.long_list = 10'000, .noticeable_list = 10'000}};
   std::deque<std::optional<Result<>>> answers_;
   std::vector<std::unique_ptr<Task>> tasks_;
 };

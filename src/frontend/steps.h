@@ -78,25 +78,14 @@ Result<std::map<std::string, PartReport>> ensure_all(const Context& context, con
   return reports;
 }
 
-// Owners of a kind that have a grant in the object, or had.
-template <class T>
-std::set<kube::ObjectKey> owners_in(const kube::Change<T>& change, std::string_view kind) {
-  std::set<kube::ObjectKey> out;
-  for (const auto& object : {change.before, change.after}) {
-    if (!object) continue;
-    for (const api::Grant& grant : object->spec.grants)
-      if (grant.owner_kind == kind) out.insert({grant.owner_namespace, grant.owner_name});
-  }
-  return out;
-}
+// Owners of a kind to whom a change of the block says something: those that have a grant in it, or
+// had; where grants came to it and nothing else happened, those who got them.
+std::set<kube::ObjectKey> owners_in(const kube::Change<api::PortBlock>& change,
+                                    std::string_view kind);
 
-// The same of a load balancer, with those whose grants lie in its blocks.
-inline std::set<kube::ObjectKey> owners_on(const kube::Change<api::LoadBalancer>& change,
-                                           std::string_view kind, const claims::GrantBook& book) {
-  std::set<kube::ObjectKey> out = owners_in(change, kind);
-  for (const ledger::Grant& grant : book.on(change.object().meta.name))
-    if (grant.owner.kind == kind) out.insert({grant.owner.ns, grant.owner.name});
-  return out;
-}
+// The same of a load balancer, with those whose grants lie in its blocks. Most writes of a load
+// balancer with many owners are a grant for one of them, and a number of listeners that grows.
+std::set<kube::ObjectKey> owners_on(const kube::Change<api::LoadBalancer>& change,
+                                    std::string_view kind, const claims::GrantBook& book);
 
 }  // namespace berth::frontend

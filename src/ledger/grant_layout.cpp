@@ -28,17 +28,20 @@ std::optional<BlockPorts> block_around(const BlockPorts& ports, const Layout& la
 Site site_of(std::span<const Grant> list, const Grant& wanted, const Layout& layout) {
   Site out;
   std::size_t direct = 0;
+  std::size_t beside = 0;  // in the same block
   const std::optional<BlockPorts> around = block_around(ports_of(wanted), layout);
   bool is_cut = !around;
   for (const Grant& grant : list) {
     if (!is_block(grant)) ++direct;
     if (is_block(grant) && lies_on(grant, ports_of(wanted))) out.blocks.push_back(grant);
     is_cut = is_cut || cuts(grant, *around);
+    if (around && lies_in(grant, *around)) ++beside;
   }
+  const bool is_crowded = direct >= layout.noticeable_list && beside >= layout.crowded_block;
   if (!out.blocks.empty()) {
     const bool inside = out.blocks.size() == 1 && lies_in(wanted, ports_of(out.blocks.front()));
     out.where = inside ? Where::block : Where::cut;
-  } else if (!is_cut && direct >= layout.long_list) {
+  } else if (!is_cut && (direct >= layout.long_list || is_crowded)) {
     out.where = Where::new_block;
     out.handed_on = *around;
   }

@@ -18,9 +18,13 @@ inline constexpr std::string_view kBlockOwner = "PortBlock";
 inline bool is_block(const Grant& grant) { return grant.owner.kind == kBlockOwner; }
 
 struct Layout {
-  // So many grants lie in the list itself before a block is handed on. A list that is no longer
-  // than this is one that every version can read and write.
+  // So many grants lie in the list itself before a block is handed on, however few lie in it.
   std::size_t long_list = 512;
+  // Each write of the list is answered with all of it, and each write of a block is followed by a
+  // look at it. So where ports are wanted one beside the other, a block goes earlier: when the list
+  // has so many grants, and the block so many of them.
+  std::size_t noticeable_list = 64;
+  std::size_t crowded_block = 16;
   // The blocks of all ports of both transports fit into one list then, and a block of one owner for
   // each port is written as quickly as any object.
   std::uint16_t block_ports = 128;

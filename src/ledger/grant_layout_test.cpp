@@ -32,7 +32,6 @@ TEST(GrantLayout, BlocksAreAlignedAndHaveNoPortZero) {
   EXPECT_EQ(around(65535, 65535), (model::PortRange{65532, 65535}));
 }
 
-// Every version can read and write such a list.
 TEST(GrantLayout, AShortListHasAllOfThem) {
   EXPECT_EQ(site_of({}, grant("a", 100, 100), kSmall).where, Where::list);
   const std::vector<Grant> one{grant("a", 100, 100)};
@@ -49,6 +48,34 @@ TEST(GrantLayout, OfALongListABlockIsHandedOnUnlessSomethingCutsIt) {
   EXPECT_EQ(site_of(list, grant("c", 101, 101), kSmall).where, Where::list);
   list.back().transport = Transport::udp;
   EXPECT_EQ(site_of(list, grant("c", 101, 101), kSmall).where, Where::new_block);
+}
+
+// Scattered owners stay in the list until it is long; those beside each other leave it earlier.
+TEST(GrantLayout, ACrowdedBlockIsHandedOnBeforeTheListIsLong) {
+  constexpr Layout kLayout{
+      .long_list = 100, .noticeable_list = 4, .crowded_block = 2, .block_ports = 4};
+  std::vector<Grant> list{grant("a", 100, 100), grant("b", 101, 101), grant("c", 200, 200)};
+  EXPECT_EQ(site_of(list, grant("d", 102, 102), kLayout).where, Where::list) << "it is short";
+  list.push_back(grant("d", 300, 300));
+  const Site site = site_of(list, grant("e", 102, 102), kLayout);
+  ASSERT_EQ(site.where, Where::new_block);
+  EXPECT_EQ(site.handed_on.ports, (model::PortRange{100, 103}));
+  EXPECT_EQ(site_of(list, grant("e", 201, 201), kLayout).where, Where::list) << "one is no crowd";
+  EXPECT_EQ(site_of(list, grant("e", 102, 102, Transport::udp), kLayout).where, Where::list);
+  list.push_back(grant("wide", 103, 110));
+  EXPECT_EQ(site_of(list, grant("e", 102, 102), kLayout).where, Where::list) << "it is cut";
+}
+
+// As earlier versions left it: whoever has something there is not moved for it.
+TEST(GrantLayout, AListThatIsLongAlreadyIsTakenAsItIs) {
+  std::vector<Grant> list;
+  for (int i = 0; i < 512; ++i)
+    list.push_back(grant(fmt::format("{}", i), static_cast<model::Port>(1000 + 3 * i),
+                         static_cast<model::Port>(1001 + 3 * i)));
+  const Site elsewhere = site_of(list, grant("new", 40000, 40000), {});
+  ASSERT_EQ(elsewhere.where, Where::new_block);
+  const LaidOut next = handed_on(list, std::vector{elsewhere.handed_on});
+  EXPECT_EQ(next.list, list) << "what lies elsewhere stays";
 }
 
 TEST(GrantLayout, BlocksDoNotMakeAListLong) {

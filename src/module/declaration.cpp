@@ -98,6 +98,7 @@ class Judge {
       for (const Webhook& hook : one.webhooks) look_at(one, hook);
       for (const Server& server : one.servers) look_at(one, server);
       for (const Flow& flow : one.flows) look_at(one, flow);
+      for (const Command& command : one.commands) look_at(one, command);
     }
     const auto cores = std::ranges::count_if(all_, &Declaration::is_core);
     if (cores != 1) out_.push_back(fmt::format("{} modules are the core", cores));
@@ -176,9 +177,29 @@ class Judge {
     if (flow.calls.empty()) flaw(of, "flow {} takes no call", flow.name);
   }
 
+  void look_at(const Declaration& of, const Command& command) {
+    const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || c == '-' || c == ' '; };
+    const std::string& name = command.name;
+    if (name.empty() || !std::ranges::all_of(name, fits) || std::ranges::count(name, ' ') > 1)
+      flaw(of, "'{}' cannot be a command: one word or two of a-z and -", name);
+    if (!commands_.insert(name).second) flaw(of, "command {} is there twice", name);
+    if (command.about.empty()) flaw(of, "command {} does not say what it does", name);
+    if (!command.example.starts_with("berth " + name))
+      flaw(of, "command {} has no example that begins with 'berth {}'", name, name);
+    if (!command.run) flaw(of, "command {} does nothing", name);
+    std::set<std::string> keys{"kubeconfig", "context", "output", "help"};
+    for (const CommandOption& option : command.options) {
+      if (!keys.insert(key_of(option)).second)
+        flaw(of, "command {} has {} twice", name, option.name);
+      if (option.help.empty()) flaw(of, "command {} does not explain {}", name, option.name);
+      if (!option.name.starts_with('-') && option.value.empty())
+        flaw(of, "command {}: argument {} cannot be a switch", name, option.name);
+    }
+  }
+
   const Declarations& all_;
   std::vector<std::string> out_;
-  std::set<std::string> names_, types_, hooks_, servers_;
+  std::set<std::string> names_, types_, hooks_, servers_, commands_;
   std::set<int> places_, ports_;
 };
 
@@ -236,6 +257,19 @@ std::vector<PriorityLevel> levels_of(const Declarations& all) {
         out.push_back(level);
   }
   return out;
+}
+
+std::vector<Command> commands_of(const Declarations& all) {
+  std::vector<Command> out;
+  for (const Declaration& one : all)
+    out.insert(out.end(), one.commands.begin(), one.commands.end());
+  return out;
+}
+
+std::string key_of(const CommandOption& option) {
+  const std::size_t comma = option.name.rfind(',');
+  const std::string last = comma == std::string::npos ? option.name : option.name.substr(comma + 1);
+  return last.substr(std::min(last.find_first_not_of('-'), last.size()));
 }
 
 std::vector<Flow> flows_of(const Declarations& all) {

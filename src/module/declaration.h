@@ -16,6 +16,7 @@
 #include "api/kind.h"
 #include "kube/cache/projection.h"
 #include "kube/client/resource.h"
+#include "module/command.h"
 #include "wire/value.h"
 
 namespace berth::module {
@@ -118,6 +119,7 @@ struct Declaration {
   std::vector<Server> servers{};
   std::vector<PriorityLevel> levels{};
   std::vector<Flow> flows{};
+  std::vector<Command> commands{};
 };
 
 using Declarations = std::vector<Declaration>;
@@ -133,6 +135,7 @@ std::vector<Webhook> webhooks_of(const Declarations& all, bool mutating);
 std::map<std::string, std::string> webhook_annotations_of(const Declarations& all);
 std::vector<Server> servers_of(const Declarations& all);
 std::vector<PriorityLevel> levels_of(const Declarations& all);
+std::vector<Command> commands_of(const Declarations& all);
 std::vector<Flow> flows_of(const Declarations& all);
 
 // All that is read of a kind; nothing: nobody reads it. Selectors that differ cannot be joined:

@@ -98,6 +98,28 @@ TEST(Declarations, WhatIsForgottenIsFound) {
   expect("port 8090 is another server's", [](Declaration& d) {
     d.servers = {{.name = "a", .port = 8090}, {.name = "b", .port = 8090}};
   });
+  const auto with = [](const std::function<void(Command&)>& change) {
+    return [change](Declaration& d) {
+      d.commands = {{.name = "rooms list",
+                     .about = "Lists rooms.",
+                     .example = "berth rooms list",
+                     .options = {{.name = "-n,--namespace", .help = "Which.", .value = "NAME"}},
+                     .run = [](const CommandCall&) { return CommandReply{}; }}};
+      change(d.commands[0]);
+    };
+  };
+  EXPECT_THAT(flaws_with(with([](Command&) {})), IsEmpty());
+  expect("'Rooms' cannot be a command", with([](Command& c) { c.name = "Rooms"; }));
+  expect("cannot be a command", with([](Command& c) { c.name = "a b c"; }));
+  expect("does not say what it does", with([](Command& c) { c.about.clear(); }));
+  expect("has no example", with([](Command& c) { c.example = "rooms"; }));
+  expect("does nothing", with([](Command& c) { c.run = {}; }));
+  expect("has --context twice", with([](Command& c) { c.options[0].name = "--context"; }));
+  expect("does not explain -n,--namespace", with([](Command& c) { c.options[0].help.clear(); }));
+  expect("argument pool cannot be a switch",
+         with([](Command& c) { c.options[0] = {.name = "pool", .help = "Which."}; }));
+  expect("command a is there twice",
+         [](Declaration& d) { d.commands = {{.name = "a"}, {.name = "a"}}; });
   expect("is not told what to do", [](Declaration& d) { d.kinds[0].guard = Guard{}; });
 }
 

@@ -7,24 +7,6 @@
 #include "claims/finalizer.h"
 #include "kube/runtime/controller_of.h"
 
-namespace berth::example {
-struct StageSpec {
-  std::string load_balancer_id{}, address{};
-  std::int64_t port = 0;
-};
-struct StageStatus {
-  std::int64_t public_port = 0;  // 0: not reached yet
-  std::string message{};
-  friend bool operator==(const StageStatus&, const StageStatus&) = default;
-};
-struct Stage {
-  kube::ObjectMeta meta{};
-  StageSpec spec{};
-  StageStatus status{};
-};
-
-}  // namespace berth::example
-
 namespace berth::api {
 template <>
 std::span<const Field> fields_of<example::StageSpec>() {
@@ -55,6 +37,8 @@ using kube::Requeue;
 constexpr model::PortRange kRange{45000, 45001};
 constexpr Duration kTryAgain = std::chrono::seconds{2};
 const std::string kPart = "stage";
+}  // namespace
+
 const api::KindInfo& kind() {
   static const api::KindInfo kKind{.type = {"example.dev", "v1", "stages", "Stage"},
                                    .singular = "stage",
@@ -63,8 +47,11 @@ const api::KindInfo& kind() {
                                    .status_fields = api::fields_of<StageStatus>};
   return kKind;
 }
-kube::Projection<Stage> projection() { return api::projection_of<Stage>(kind()); }
 Result<Stage> decode(const wire::Value& object) { return api::decode_value<Stage>(object, kind()); }
+
+namespace {
+
+kube::Projection<Stage> projection() { return api::projection_of<Stage>(kind()); }
 // What it wants, once its port is chosen.
 frontend::WantedPart want_of(const Stage& stage, const frontend::Owner& owner,
                              const frontend::OpenWant& open, const frontend::Choice& choice,
@@ -189,7 +176,8 @@ module::Declaration declare(const module::Config&) {
   return {.name = "stages",
           .about = "ports of a load balancer for addresses",
           .kinds = {{.info = &kind(), .place = 90, .made_by_users = true}},
-          .reads = {{.type = kind().type}}};
+          .reads = {{.type = kind().type}},
+          .commands = {list_command()}};
 }
 
 std::shared_ptr<void> build(module::Platform& p) { return std::make_shared<Parts>(p); }

@@ -8,6 +8,7 @@
 
 #include "modules/core/module.h"
 #include "modules/port_pools/module.h"
+#include "report/status.h"
 #include "sim/world/world.h"
 
 namespace berth::example {
@@ -21,7 +22,7 @@ using world::World;
 constexpr module::Module kModules[] = {
     {modules::core::declare, modules::core::build},
     {modules::port_pools::declare, modules::port_pools::build},
-    {stages::declare, stages::build},
+    {stages::declare, stages::build, &stages::kReport},
 };
 
 const std::string kStages = "/apis/example.dev/v1/namespaces/games/stages";
@@ -97,6 +98,21 @@ TEST_F(StagesTest, WhoFindsNoneIsToldAndGetsTheFirstThatIsFree) {
   ASSERT_TRUE(world_.cluster().ask("DELETE", kStages + "/one"));
   ASSERT_TRUE(run_until([&] { return port("three") == freed; }));
   EXPECT_EQ(led_to(static_cast<model::Port>(freed)), "10.0.0.3");
+}
+
+TEST_F(StagesTest, StatusSaysWhoHasWhichPort) {
+  make("one", "10.0.0.1");
+  make("two", "10.0.0.2");
+  ASSERT_TRUE(run_until([&] { return port("one") > 0 && port("two") > 0; }));
+  make("three", "10.0.0.3");
+  ASSERT_TRUE(run_until([&] { return !text("three", "/status/message").empty(); }));
+  report::ClusterView view{.parts = {&stages::kReport}};
+  view.objects["stages"] = world_.cluster().list(kStages).value();
+  report::Status status = report::make_status(view);
+  EXPECT_THAT(status.text[report::Place::first],
+              HasSubstr(fmt::format("games/one     {}", port("one"))));
+  EXPECT_THAT(status.problems,
+              ::testing::Contains(HasSubstr("Stage games/three has no port: exhausted")));
 }
 
 // Kinds share load balancers: what one has, the other does not get, and it is told who has it.
