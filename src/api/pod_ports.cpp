@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "api/walkers.h"
+#include "base/text_memo.h"
 
 namespace berth::api {
 namespace {
@@ -172,7 +173,9 @@ std::string encode_pool_bindings(const std::vector<PortBindingItem>& bindings) {
   return wire::to_json(list);
 }
 
-Result<std::vector<PortBindingItem>> decode_pool_bindings(std::string_view annotation) {
+namespace {
+
+Result<std::vector<PortBindingItem>> parse_pool_bindings(std::string_view annotation) {
   const Result<Value> json = wire::parse_json(annotation);
   if (!json) return bad_bindings(json.error().message);
   if (!json->is_array()) return bad_bindings("it is no JSON array");
@@ -189,6 +192,19 @@ Result<std::vector<PortBindingItem>> decode_pool_bindings(std::string_view annot
     if (Result<> sound = check_binding(item); !sound) return bad_bindings(sound.error().message);
   }
   return std::move(spec.port_binding_list);
+}
+
+// Of Pods that are looked at again and again.
+constexpr std::size_t kKnownBindings = 256;
+
+}  // namespace
+
+Result<std::vector<PortBindingItem>> decode_pool_bindings(std::string_view annotation) {
+  static thread_local TextMemo<std::vector<PortBindingItem>, kKnownBindings> known;
+  if (const auto* const items = known.find(annotation)) return *items;
+  Result<std::vector<PortBindingItem>> parsed = parse_pool_bindings(annotation);
+  if (parsed) known.put(annotation, *parsed);
+  return parsed;
 }
 
 }  // namespace berth::api

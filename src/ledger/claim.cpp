@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include <boost/json.hpp>
+#include "base/text_memo.h"
 #include "wire/value.h"
 
 namespace berth::ledger {
@@ -129,8 +130,9 @@ std::string encode(const Claim& claim) {
   return wire::to_json(json);
 }
 
-Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
-  if (annotation.empty()) return std::nullopt;
+namespace {
+
+Result<Claim> parse_claim(std::string_view annotation) {
   const auto bad = [&](std::string_view why) {
     return fail(error_of(Code::invalid, "is not a claim: {}", why)
                     .at(fmt::format("metadata.annotations[{}]", kClaimAnnotation))
@@ -165,6 +167,21 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
   }
   if (claim.token.empty()) return bad("it has no token");
   return claim;
+}
+
+// Of the ports that one reconciliation looks at, and more.
+constexpr std::size_t kKnownClaims = 512;
+
+}  // namespace
+
+Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
+  if (annotation.empty()) return std::nullopt;
+  static thread_local TextMemo<Claim, kKnownClaims> known;
+  if (const Claim* const claim = known.find(annotation)) return *claim;
+  Result<Claim> parsed = parse_claim(annotation);
+  if (!parsed) return pass(parsed);
+  known.put(annotation, *parsed);
+  return std::move(*parsed);
 }
 
 Claim bound_to(Claim claim, std::string pod_name, std::string pod_uid, WallTime now) {

@@ -162,6 +162,8 @@ WorldOptions troubled_world(Random& random) {
   kernel.crash =
       sim::CrashRandomly{.probability = random.chance(0.5) ? 0.02 : 0.0, .max_crashes = 4};
   kernel.late_write_chance = 0.3;
+  // A quarter of all requests are about the lease where it is renewed as often as by default.
+  if (random.chance(0.75)) options.config.lease_retry_period = seconds{4};
   world::LinkOptions& link = options.cluster.link;
   link.max_watch_delay = up_to(random, seconds{4});
   link.lost_answer_chance = random.chance(0.5) ? 0.03 : 0;

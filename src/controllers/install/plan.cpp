@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <map>
 
 #include "api/kind.h"
 #include "base/encoding.h"
+#include "base/mutex.h"
 #include "controllers/install/guard_policy.h"
 
 namespace berth::controllers::install {
@@ -116,6 +118,17 @@ Object annotations_of(const Settings& settings) {
   return out;
 }
 
+// Written down once: what a definition says is fixed when we are built, and it is asked for
+// whenever an address, a bundle or a key changes.
+Value definition_of(const api::KindInfo& kind) {
+  static Mutex mu;
+  static std::map<const api::KindInfo*, Value> known;
+  const MutexLock lock(mu);
+  const auto [entry, added] = known.try_emplace(&kind);
+  if (added) entry->second = api::crd_of(kind);
+  return entry->second;
+}
+
 bool is_satisfied_object(const Object& wanted, const Object& found) {
   for (const auto& member : wanted) {
     const Value* other = found.if_contains(member.key());
@@ -137,7 +150,7 @@ bool is_satisfied_array(const Array& wanted, const Array& found) {
 std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle) {
   std::vector<Wanted> out;
   for (const module::Kind& kind : module::kinds_of(settings.modules))
-    out.push_back({kube::types::kCustomResourceDefinition, api::crd_of(*kind.info)});
+    out.push_back({kube::types::kCustomResourceDefinition, definition_of(*kind.info)});
   add_priority_levels(settings, out);
   if (settings.guard) {
     const std::string us =

@@ -219,7 +219,7 @@ TEST(FieldOwners, AreNotNotedWhereNobodyLooks) {
   EXPECT_EQ(back.at("/metadata/managedFields"), "(none)");
   // What came with owners keeps them as they are.
   TestServer owned;
-  owned.post(kConfigMaps, R"({"metadata":{"name":"c"}})");
+  owned.post(kConfigMaps, R"({"metadata":{"name":"c"},"data":{"k":"v"}})");
   TestServer next(ServerOptions{.tracks_fields = false, .begins_with = owned.server.backup()});
   const std::string map = path(kConfigMaps, "/c");
   const Got before = next.get(map);
