@@ -7,7 +7,9 @@
 
 #include "app/modules.h"
 #include "cluster.h"
+#include "edge/knock.h"
 #include "report/explain.h"
+#include "report/probe.h"
 #include "report/status.h"
 
 namespace berth::cmd {
@@ -21,6 +23,7 @@ struct Flags {
   Output output = Output::text;
   std::vector<std::string> target;  // of explain: "pod/room-0", or "pod" and "room-0"
   std::string ns = "default";       // of the target
+  bool probe = false;               // and its addresses are tried
 };
 
 template <class Report>
@@ -46,14 +49,19 @@ Result<> run_status(const Flags& flags) {
 
 Result<> run_explain(const Flags& flags) {
   Result<std::pair<std::string, std::string>> target = report::parse_target(
-      flags.target.size() == 1 ? flags.target[0] : flags.target[0] + "/" + flags.target[1]);
+      flags.target.size() == 1 ? flags.target[0] : flags.target[0] + "/" + flags.target[1],
+      app::all_report_parts());
   if (!target) return pass(target);
   return with_cluster(flags.cluster, [&](const Context& context, kube::Client& client) -> Result<> {
     Result<report::ExplainView> view =
         report::read_for_explain(context.within(kTimeout), client, app::all_report_parts(),
                                  flags.controller_ns, target->first, {flags.ns, target->second});
     if (!view) return pass(view);
-    const report::Explanation explanation = report::explain(*view);
+    report::Explanation explanation = report::explain(*view);
+    if (flags.probe)
+      report::probe(
+          *view, [](const model::Target& at) { return edge::knock(at, report::kKnockPatience); },
+          explanation);
     print(explanation, flags.output);
     if (!explanation.ready()) set_exit_code(kExitTrouble);
     return {};
@@ -82,21 +90,26 @@ void add_status(CLI::App& root, Run& run) {
 void add_explain(CLI::App& root, Run& run) {
   CLI::App* command = root.add_subcommand(
       "explain",
-      "Why a Pod has or has not its ports, step by step, and what to do. Exits 0 when its ports "
-      "lead to it, else 1.");
+      "Why a Pod has or has not its ports, or why an Ingress or a Listener is not as it should be, "
+      "step by step, and what to do. Exits 0 when all of it is, else 1.");
   const auto flags = std::make_shared<Flags>();
   command
       ->add_option("target", flags->target,
-                   "pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME or "
-                   "gamestatefulset/NAME; po, deploy, sts and rs for short.")
+                   "pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME, "
+                   "gamestatefulset/NAME, ingress/NAME or listener/NAME; po, deploy, sts and rs "
+                   "for short.")
       ->required()
       ->expected(1, 2)
       ->type_name("");
   command->add_option("-n,--namespace", flags->ns, "Its namespace.")->capture_default_str();
+  command->add_flag("--probe", flags->probe,
+                    "Try its TCP addresses from here, too: first the Pod's own, then the load "
+                    "balancer's. Connections are opened and closed, nothing is sent.");
   add_look_options(*command, *flags, Spelling::long_only);
   set_example(
       *command,
-      "berth explain pod/room-0 -n games\n  berth explain deployment/lobby -n games -o json");
+      "berth explain pod/room-0 -n games --probe\n  berth explain deployment/lobby -n games -o "
+      "json\n  berth explain ingress/web -n games");
   command->callback([&run, flags] { run = [flags] { return run_explain(*flags); }; });
 }
 

@@ -150,7 +150,8 @@ Result<> read_events(const Context& context, kube::Client& client, ClusterView& 
 Result<ClusterView> read_cluster(const Context& context, kube::Client& client, const Parts& parts,
                                  const std::string& ns) {
   ClusterView view{.ns = ns, .parts = parts, .now = context.tasks.wall_time()};
-  for (const auto read : {read_webhooks, read_core, read_parts, read_controller, read_events})
+  for (const auto read :
+       {read_webhooks, read_core, read_parts, read_controller, read_installation, read_events})
     if (Result<> done = read(context, client, view); !done) return pass(done);
   return view;
 }

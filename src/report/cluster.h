@@ -10,6 +10,7 @@
 #include "base/context.h"
 #include "claims/slot.h"
 #include "kube/client/client.h"
+#include "report/installation.h"
 #include "report/part.h"
 #include "report/refusals.h"
 
@@ -26,6 +27,7 @@ struct ClusterView {
   wire::Value webhooks{};  // the MutatingWebhookConfiguration; null: there is none
   // What the webhooks' certificate is signed by, in base64; empty: we may not read it.
   std::string ca_bundle{};
+  Installation installation{};
   std::vector<Refusal> refusals{};
   // What we may not read: "events". Nobody is told that all is well in what was not looked at.
   std::vector<std::string> unseen{};

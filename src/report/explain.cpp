@@ -20,6 +20,18 @@ void tell(const Part& part, const ExplainView& view, Explanation& out) {
                                           part.module)});
 }
 
+void tell_object(const ExplainView& view, Explanation& out) {
+  const auto [kind, part] = explained_kind(view.kind, view.cluster.parts);
+  if (!kind) return;
+  if (part && is_off(view.cluster, part->module)) {
+    out.steps.push_back({.verdict = Verdict::bad,
+                         .what = fmt::format("the controller runs without {}", part->module),
+                         .fix = fmt::format("take --without={} off the controller", part->module)});
+    return;
+  }
+  kind->tell(view, out);
+}
+
 std::string_view to_word(Verdict verdict) {
   switch (verdict) {
     case Verdict::good: return "ok";
@@ -38,6 +50,10 @@ bool Explanation::ready() const {
 
 Explanation explain(const ExplainView& view) {
   Explanation out{.object = fmt::format("{} {}", view.kind, view.key.to_string())};
+  if (view.object.is_object()) {
+    tell_object(view, out);
+    return out;
+  }
   if (!tell_whether_there(view, out)) return out;
   const Part* most_asked = nullptr;
   bool told = false;

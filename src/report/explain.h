@@ -1,7 +1,8 @@
-// `berth explain`: why a Pod has or has not its ports, step by step, each with what to do about it.
-// Pure, but for the reading.
+// `berth explain`: why a Pod has or has not its ports, and why an object of ours is not as it
+// should be, step by step, each with what to do about it. Pure, but for the reading.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,17 +30,23 @@ struct Explanation {
 
 struct ExplainView {
   ClusterView cluster{};
-  std::string kind{};  // "Pod", "Deployment", "StatefulSet", "GameStatefulSet", "ReplicaSet"
+  // "Pod", "Deployment", "StatefulSet", "GameStatefulSet", "ReplicaSet"; "Listener", or what a part
+  // explains.
+  std::string kind{};
   kube::ObjectKey key{};
   wire::Value ns{};        // null: not there, or not for us to see
   wire::Value pod{};       // null: there is none
   wire::Value workload{};  // the one that makes such Pods, null when there is none
   // What the workload was told when a Pod of it was refused, the newest last.
   std::vector<std::string> failures{};
+  wire::Value object{};  // the one of another kind that is asked about; null: it is none of them
+  // What its telling needs, by the plural of its kind.
+  std::map<std::string, std::vector<wire::Value>> around{};
 };
 
 // "pod/room-0", "deployment/lobby", as kubectl has it. Errors list what is allowed.
-Result<std::pair<std::string, std::string>> parse_target(std::string_view text);
+Result<std::pair<std::string, std::string>> parse_target(std::string_view text,
+                                                         const Parts& parts = {});
 
 // `not_found`: neither the object nor a workload of it is there.
 Result<ExplainView> read_for_explain(const Context& context, kube::Client& client,

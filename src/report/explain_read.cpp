@@ -34,6 +34,8 @@ class Reader {
     Result<Value> ns = find_object(context_, client_, kube::types::kNamespace, {"", view_.key.ns});
     if (!ns) return pass(ns);
     view_.ns = std::move(*ns);
+    if (const FoundKind asked = explained_kind(view_.kind, view_.cluster.parts); asked.kind)
+      return read_object(*asked.kind);
     Result<Value> object = find_object(context_, client_, *type_of_kind(view_.kind), view_.key);
     if (!object) return pass(object);
     if (view_.kind == "Pod" ? object->is_null() : false) return read_owner_by_name();
@@ -50,6 +52,17 @@ class Reader {
   }
 
  private:
+  Result<> read_object(const ExplainedKind& asked) {
+    Result<Value> found = client_.get(context_, asked.kind().type, view_.key);
+    if (!found && found.error().code == Code::unsupported)
+      return fail(Code::not_found, "there is no kind {}: Berth is not installed", view_.kind);
+    if (!found && found.error().code == Code::not_found)
+      return fail(Code::not_found, "there is no {} {}", view_.kind, view_.key.to_string());
+    if (!found) return pass(found);
+    view_.object = std::move(*found);
+    return asked.read ? asked.read(context_, client_, view_) : Result<>{};
+  }
+
   // The workload at the top: ReplicaSets belong to Deployments.
   Result<> read_owners() {
     Value current = view_.pod;
@@ -158,7 +171,8 @@ class Reader {
 
 }  // namespace
 
-Result<std::pair<std::string, std::string>> parse_target(std::string_view text) {
+Result<std::pair<std::string, std::string>> parse_target(std::string_view text,
+                                                         const Parts& parts) {
   const std::size_t slash = text.find('/');
   const std::string_view word = slash == std::string_view::npos ? "pod" : text.substr(0, slash);
   const std::string_view name = slash == std::string_view::npos ? text : text.substr(slash + 1);
@@ -167,10 +181,21 @@ Result<std::pair<std::string, std::string>> parse_target(std::string_view text) 
                       (!kind.short_word.empty() && word == kind.short_word);
     if (same && !name.empty()) return std::pair(kind.type->kind, std::string(name));
   }
+  std::vector<const ExplainedKind*> others{&kListenerExplained};
+  for (const Part* const part : parts)
+    for (const ExplainedKind& one : part->explained) others.push_back(&one);
+  std::string more;
+  for (const ExplainedKind* const one : others) {
+    const kube::ResourceType& type = one->kind().type;
+    const bool same = word == type.plural || word == type.kind ||
+                      std::ranges::find(one->words, word) != one->words.end();
+    if (same && !name.empty()) return std::pair(type.kind, std::string(name));
+    more += fmt::format(", {}/NAME", one->words.front());
+  }
   return fail(Code::invalid,
               "'{}' is none of pod/NAME, deployment/NAME, statefulset/NAME, replicaset/NAME, "
-              "gamestatefulset/NAME (po, deploy, sts and rs for short)",
-              text);
+              "gamestatefulset/NAME{} (po, deploy, sts and rs for short)",
+              text, more);
 }
 
 Result<ExplainView> read_for_explain(const Context& context, kube::Client& client,

@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "api/kind.h"
-#include "kube/client/resource.h"
+#include "base/context.h"
+#include "claims/slot.h"
+#include "kube/client/client.h"
 #include "wire/value.h"
 
 namespace berth::report {
@@ -21,6 +23,18 @@ struct ClusterView;
 struct ExplainView;
 struct Explanation;
 struct Status;
+
+// Objects that people may ask about by themselves, beside Pods and workloads.
+struct ExplainedKind {
+  const api::KindInfo& (*kind)() = nullptr;
+  // As people write it ("ingress", "bcsingress"); the first is named in errors. Plural and kind are
+  // known anyway.
+  std::span<const std::string_view> words{};
+  // What the telling needs beside the object and the cluster, into `view.around`.
+  Result<> (*read)(const Context& context, kube::Client& client, ExplainView& view) = nullptr;
+  // The object is `view.object`.
+  void (*tell)(const ExplainView& view, Explanation& out) = nullptr;
+};
 
 struct Part {
   std::string_view module{};  // its name, as --without has it
@@ -41,6 +55,10 @@ struct Part {
   std::string (*kept_for)(const ClusterView& view, const kube::ObjectKey& pod) = nullptr;
   // Annotations that users write for it: those that are misspelt are known by them.
   std::span<const std::string_view> keys{};
+  // The Listeners that lead to the Pod, or that the object has: for --probe.
+  std::vector<claims::ListenerPtr> (*listeners_of)(const ExplainView& view) = nullptr;
+  // Its own kinds that can be asked about.
+  std::span<const ExplainedKind> explained{};
 };
 
 // Of all modules, whether on or off. The first that speaks of Pods is what people ask about most.

@@ -45,6 +45,8 @@ class Maker {
     }
     if (view_.webhooks.is_null())
       problem("the webhook configuration berth is missing: Pods get no ports");
+    for (const auto troubles : {troubles_of_kinds, troubles_of_pods, troubles_of_webhooks})
+      for (const Trouble& one : troubles(view_)) problem("{} (to do: {})", one.what, one.fix);
   }
 
   void look_at_balancer(const api::LoadBalancer& balancer) {

@@ -40,6 +40,9 @@ std::optional<std::pair<std::string, std::string_view>> misspelt(const Value& ob
   return std::nullopt;
 }
 
+// As an error's text has it.
+constexpr std::string_view kHint = " (hint: ";
+
 }  // namespace
 
 Teller::Teller(const ExplainView& view, Explanation& out) : view_(view), out_(out) {
@@ -110,17 +113,24 @@ bool Teller::webhook_is_there(std::string_view hook, std::string_view consequenc
     return bad("the webhook configuration has another caBundle than the controller's certificate",
                "start the controller: it puts it right; see that nothing else writes it");
   }
+  if (const auto silent = troubles_of_webhooks(view_.cluster); !silent.empty())
+    return bad(silent.front().what, silent.front().fix);
   return good("the webhook is installed");
 }
 
 bool Teller::controller_runs() {
+  if (const auto kinds = troubles_of_kinds(view_.cluster); !kinds.empty())
+    return bad(kinds.front().what, kinds.front().fix);
   const Leader leader = leader_of(view_.cluster);
   if (leader.alive) return good(fmt::format("the controller runs: {}", leader.holder));
-  return bad(leader.holder.empty()
-                 ? fmt::format("no controller leads: {}", lease_without_holder(view_.cluster))
-                 : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
-                               age(leader.since)),
-             "see the Pods of the controller and their logs");
+  std::string what =
+      leader.holder.empty()
+          ? fmt::format("no controller leads: {}", lease_without_holder(view_.cluster))
+          : fmt::format("the controller is gone: {} was last seen {} ago", leader.holder,
+                        age(leader.since));
+  if (const auto pods = troubles_of_pods(view_.cluster); !pods.empty())
+    return bad(fmt::format("{}; {}", what, pods.front().what), pods.front().fix);
+  return bad(std::move(what), "see the Pods of the controller and their logs");
 }
 
 bool Teller::was_asked(std::string_view what) {
@@ -133,6 +143,43 @@ bool Teller::was_asked(std::string_view what) {
                "if the reason is gone, its next try succeeds by itself");
   }
   return wait("no Pod has been created yet");
+}
+
+bool Teller::refused(std::string_view about, std::string_view message) {
+  std::string fix = "repair what the load balancer complains about";
+  std::string said(message);
+  const std::size_t at = message.rfind(kHint);
+  const std::size_t end = message.rfind(')');  // a hint may have brackets of its own
+  if (at != std::string_view::npos && end != std::string_view::npos && end > at) {
+    fix = message.substr(at + kHint.size(), end - at - kHint.size());
+    said = fmt::format("{}{}", message.substr(0, at), message.substr(end + 1));
+  }
+  return bad(fmt::format("{}: {}", about, said), fix + "; it is tried again by itself");
+}
+
+bool Teller::balancer_is_known(std::string_view object_name) {
+  for (const api::LoadBalancer& one : view_.cluster.balancers) {
+    if (one.meta.name != object_name) continue;
+    const std::string name = fmt::format(
+        "load balancer {}:{}", one.spec.region.empty() ? one.spec.provider : one.spec.region,
+        one.spec.load_balancer_id);
+    if (!one.status.last_error.empty()) return refused(name, one.status.last_error);
+    std::string addresses;
+    for (const std::string& vip : one.status.vips)
+      addresses += (addresses.empty() ? "" : ", ") + vip;
+    if (addresses.empty()) addresses = one.status.dns_name;
+    if (addresses.empty()) return wait(name + ": its address is not known yet");
+    return good(fmt::format("{} is reached at {}", name, addresses));
+  }
+  return true;
+}
+
+FoundKind explained_kind(std::string_view kind, const Parts& parts) {
+  if (kListenerExplained.kind().type.kind == kind) return {&kListenerExplained, nullptr};
+  for (const Part* const part : parts)
+    for (const ExplainedKind& one : part->explained)
+      if (one.kind().type.kind == kind) return {&one, part};
+  return {};
 }
 
 }  // namespace berth::report

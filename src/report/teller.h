@@ -30,6 +30,10 @@ class Teller {
   bool controller_runs();
   // Nothing stands in the way; what happened so far? `what` the Pod lacks.
   bool was_asked(std::string_view what);
+  // What a load balancer or its provider said, as objects have it: its remedy is the hint.
+  bool refused(std::string_view about, std::string_view message);
+  // How the load balancer of this object name stands, if it is known.
+  bool balancer_is_known(std::string_view object_name);
 
   const ExplainView& view_;
   const wire::Value* asking_ = nullptr;  // the Pod, or the template; null: neither
@@ -39,6 +43,15 @@ class Teller {
 
   Explanation& out_;
 };
+
+// A kind beside Pods and workloads that can be asked about, and whose it is; null: there is none,
+// and of a kind that is nobody's (Listeners) the part is null.
+struct FoundKind {
+  const ExplainedKind* kind = nullptr;
+  const Part* part = nullptr;
+};
+FoundKind explained_kind(std::string_view kind, const Parts& parts);
+extern const ExplainedKind kListenerExplained;
 
 // Into `out`: of a Pod that does not exist, whether it can, and what is kept for its name. False:
 // there is nothing more to tell.

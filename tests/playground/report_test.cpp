@@ -6,7 +6,9 @@
 #include "api/host_ports.h"
 #include "api/load_balancer.h"
 #include "edge/echo_server.h"
+#include "edge/knock.h"
 #include "playground/table.h"
+#include "report/probe.h"
 #include "report_world.h"
 
 namespace berth {
@@ -167,6 +169,47 @@ TEST_F(Report, ALowPortIsReachedWhereEverybodyIsToldThatItIsOpen) {
   const model::Target open{std::string(wire::string_at(balancer, "/status/vips/0")), 61'080};
   EXPECT_EQ(edge::ask_over_tcp(open, "ahoy\n", 10'000).value_or(""), "this is web/site\nahoy\n");
   EXPECT_EQ(edge::ask_over_udp(open, "ahoy\n", 10'000).value_or(""), "ahoy\n");
+}
+
+constexpr std::string_view kWebOfRooms = R"(
+apiVersion: v1
+kind: Service
+metadata: {name: room, namespace: play}
+spec: {selector: {app: room}, ports: [{protocol: TCP, port: 80, targetPort: 8000}]}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata: {name: web, namespace: play, annotations: {networkextension.bkbcs.tencent.com/lbids: "edge:play"}}
+spec: {rules: [{port: 8080, protocol: TCP, services: [{serviceName: room, servicePort: 80, isDirectConnect: true}]}]}
+)";
+
+// On real sockets: what answers is told from what does not.
+TEST_F(Report, AddressesAreTriedWhereSomebodyAsksForIt) {
+  create(example("rooms.yaml"));
+  create(kWebOfRooms);
+  room_is_ready("play/room-0");
+  ASSERT_TRUE(eventually([&] { return report::explain(view_of("ingress/web", "play")).ready(); }))
+      << to_text(report::explain(view_of("ingress/web", "play")));
+  const auto probed = [&](const std::string& target, const report::Knock& knock) {
+    const ExplainView view = view_of(target, "play");
+    Explanation told = report::explain(view);
+    report::probe(view, knock, told);
+    return told;
+  };
+  const report::Knock knock = [](const model::Target& at) { return edge::knock(at, 10s); };
+  for (const char* const target : {"pod/room-0", "ingress/web", "listener/play-8080"}) {
+    const Explanation told = probed(target, knock);
+    EXPECT_TRUE(told.ready()) << to_text(told);
+    EXPECT_THAT(to_text(told), HasSubstr(" answers, and so does ")) << target;
+  }
+  // Somebody is between: the load balancer's address is not reached.
+  const wire::Value balancer = get(api::load_balancer_kind().type, "", "edge.play");
+  const std::string vip(wire::string_at(balancer, "/status/vips/0"));
+  const Explanation blocked = probed("pod/room-0", [&](const model::Target& at) -> Result<> {
+    if (at.ip == vip) return fail(Code::timeout, "no answer in 3 s");
+    return knock(at);
+  });
+  EXPECT_THAT(to_text(blocked), HasSubstr("security group"));
 }
 
 std::string asking_for_host_ports(const std::string& ports, const std::string& value = "true") {

@@ -42,7 +42,7 @@ inline std::string asking_for(const std::string& ports) {
 class Report : public World {
  protected:
   report::ExplainView view_of(const std::string& target, const std::string& ns) {
-    const auto parsed = report::parse_target(target);
+    const auto parsed = report::parse_target(target, app::all_report_parts());
     EXPECT_TRUE(parsed) << parsed.error().to_string();
     auto view =
         report::read_for_explain(context_.within(120s), play_->client(), app::all_report_parts(),

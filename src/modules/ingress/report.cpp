@@ -1,7 +1,9 @@
 // What `berth status` shows of Ingresses.
+#include <array>
 #include <boost/json.hpp>
 
 #include "api/decode.h"
+#include "modules/ingress/explain.h"
 #include "modules/ingress/module.h"
 #include "report/cluster.h"
 #include "report/status.h"
@@ -46,8 +48,16 @@ void add_status(const report::ClusterView& view, report::Status& status) {
   status.json["ingresses"] = std::move(list);
 }
 
+constexpr std::array<std::string_view, 2> kWords{"ingress", "bcsingress"};
+constexpr report::ExplainedKind kExplained[] = {
+    {.kind = api::ingress_kind, .words = kWords, .read = read_around, .tell = tell}};
+
 }  // namespace
 
-const report::Part kReport{.module = kName, .kinds = kinds, .add_status = add_status};
+const report::Part kReport{.module = kName,
+                           .kinds = kinds,
+                           .add_status = add_status,
+                           .listeners_of = listeners_of,
+                           .explained = kExplained};
 
 }  // namespace berth::modules::ingress

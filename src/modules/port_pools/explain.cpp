@@ -231,8 +231,7 @@ class PoolTeller : private report::Teller {
       const std::string about = fmt::format("{}: Listener {} on {}", port, listener->meta.name,
                                             listener->spec.load_balancer_id);
       if (!listener->status.message.empty())
-        return bad(fmt::format("{} is not synced: {}", about, listener->status.message),
-                   "repair what the load balancer complains about; it is tried again by itself");
+        return refused(about + " is not synced", listener->status.message);
       return wait(fmt::format("{} is being synced", about));
     }
     return good(fmt::format("{} leads to the Pod", port));
@@ -269,6 +268,25 @@ std::optional<bool> is_served(const Value& pod) {
       !has_annotation(pod, api::kBindStatusAnnotation))
     return std::nullopt;
   return annotation_of(pod, api::kBindStatusAnnotation) == api::kReady;
+}
+
+std::vector<claims::ListenerPtr> listeners_of(const report::ExplainView& view) {
+  std::vector<claims::ListenerPtr> out;
+  const std::string_view uid = wire::string_at(view.pod, "/metadata/uid");
+  if (uid.empty()) return out;
+  const auto is_its = [&](const api::Listener& lock) {
+    const auto claim = claims::claim_of(lock);
+    return claim && claim->pod_uid == uid;
+  };
+  for (const claims::ListenerPtr& lock : view.cluster.listeners) {
+    if (!is_its(*lock)) continue;
+    std::vector<std::string> names = controllers::portpool::peers_of(*lock);
+    names.push_back(lock->meta.name);
+    for (const claims::ListenerPtr& one : view.cluster.listeners)
+      if (one->meta.ns == lock->meta.ns && std::ranges::find(names, one->meta.name) != names.end())
+        out.push_back(one);
+  }
+  return out;
 }
 
 std::string kept_for(const report::ClusterView& view, const kube::ObjectKey& pod) {

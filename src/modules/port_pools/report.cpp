@@ -24,6 +24,7 @@ const report::Part kReport{.module = kName,
                            .tell = tell,
                            .is_served = is_served,
                            .kept_for = kept_for,
-                           .keys = kKeys};
+                           .keys = kKeys,
+                           .listeners_of = listeners_of};
 
 }  // namespace berth::modules::port_pools
