@@ -234,8 +234,10 @@ void default_ingress_class(Object& object) {
 
 void default_secret(Object& object) {
   if (Value* plain = object.if_contains("stringData"); plain != nullptr && plain->is_object()) {
+    // Taken out first: a new member may move all others.
+    const Object texts = std::move(plain->get_object());
     Object& data = object_in(object, "data");
-    for (const auto& entry : object["stringData"].get_object()) {
+    for (const auto& entry : texts) {
       if (!entry.value().is_string()) continue;
       data[entry.key()] = base64_encode(std::string_view(entry.value().get_string()));
     }

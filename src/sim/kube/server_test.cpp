@@ -53,6 +53,17 @@ TEST(Create, NeedsItsNamespace) {
   EXPECT_EQ(kube.get("/api/v1/namespaces/n1").status, 404);
 }
 
+TEST(Create, TextsOfASecretBecomeItsData) {
+  TestServer kube;
+  const Got got = kube.post("/api/v1/namespaces/default/secrets",
+                            R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},)"
+                            R"("type":"kubernetes.io/tls","stringData":{"tls.crt":"abc",)"
+                            R"("tls.key":"def"}})");
+  EXPECT_EQ(got.at("/data/tls.crt"), "YWJj");
+  EXPECT_EQ(got.at("/data/tls.key"), "ZGVm");
+  EXPECT_EQ(got.at("/stringData"), "(none)");
+}
+
 TEST(Create, MakesNamesFromAPrefix) {
   TestServer kube;
   const Got first = kube.post(kConfigMaps, R"({"metadata":{"generateName":"x-"}})");
