@@ -59,6 +59,9 @@ Engine::~Engine() = default;
 
 void Engine::want(WishKey key, Wish wish) { impl_->boxes_.want(std::move(key), std::move(wish)); }
 void Engine::forget(const WishKey& key) { impl_->boxes_.forget(key); }
+void Engine::expect(const WishKey& key, const lb::Place& place, Notice notice) {
+  impl_->boxes_.expect(key, place, notice);
+}
 void Engine::audit(const model::LoadBalancerRef& lb) { impl_->boxes_.audit(lb); }
 void Engine::attend(const model::LoadBalancerRef& lb) { impl_->boxes_.attend(lb); }
 void Engine::run(const Context& context) { impl_->run(context); }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -42,6 +43,12 @@ struct Wish {
   // The ports that the wish's owner has on the load balancer: only there is anything removed.
   model::PortRange own{};
   WishVersion version{};  // handed back with the outcome: which wish it answers
+};
+
+// What is known of a wish before it comes.
+enum class Notice : std::uint8_t {
+  likely,   // it may come in a moment: somebody was promised what it is about
+  written,  // what it comes of is being written
 };
 
 struct Outcome {
@@ -122,6 +129,9 @@ class Engine {
   void want(WishKey key, Wish wish);
   // The key is nobody's any more; what is there stays as it is.
   void forget(const WishKey& key);
+  // A wish of this key is on its way to the place. Others of that place may wait for it, for a
+  // little of what a call takes (gather.h); nothing is promised by it.
+  void expect(const WishKey& key, const lb::Place& place, Notice notice);
   // Compares all that is wished of this load balancer with what is there, soon.
   void audit(const model::LoadBalancerRef& lb);
   // From now on this load balancer is audited within each period, whether anything is wanted of it

@@ -4,6 +4,12 @@
 #include <utility>
 
 namespace berth::engine {
+namespace {
+
+// Of the last calls, about so many say how long one takes.
+constexpr int kCallsThatCount = 4;
+
+}  // namespace
 
 Box& Mailboxes::box_of(const lb::Place& place) {
   auto& box = boxes_[place];
@@ -26,6 +32,7 @@ void Mailboxes::unschedule(Box& box) {
   if (box.turn != 0) turns_.erase({box.due, box.turn, &box});
   box.turn = 0;
   box.due = kNever;
+  box.gathers = false;
 }
 
 void Mailboxes::schedule(Box& box, Instant due) {
@@ -39,6 +46,26 @@ void Mailboxes::schedule(Box& box, Instant due) {
   insert(box, due, next_turn_++);
 }
 
+// They may leave later than was meant for those before them, unless something else is due there.
+void Mailboxes::schedule_wishes(Box& box, Instant leave) {
+  if (leave <= tasks_.now() || box.taken || box.family->taken) return schedule(box, tasks_.now());
+  if (box.turn != 0 && !box.gathers && box.due <= leave) return;
+  unschedule(box);
+  insert(box, leave, next_turn_++);
+  box.gathers = true;
+}
+
+void Mailboxes::note_call(const Box& box, Duration took) {
+  const auto [it, is_first] = calls_.try_emplace(box.place.lb.provider, took);
+  if (!is_first) it->second += (took - it->second) / kCallsThatCount;
+}
+
+// Nobody waits where writes need not follow each other.
+Duration Mailboxes::call_to(const Box& box) const {
+  const auto it = calls_.find(box.place.lb.provider);
+  return it == calls_.end() || !box.family->serial ? Duration{} : it->second;
+}
+
 void Mailboxes::insert(Box& box, Instant due, std::uint64_t turn) {
   box.due = due;
   box.turn = turn;
@@ -49,6 +76,7 @@ void Mailboxes::insert(Box& box, Instant due, std::uint64_t turn) {
 void Mailboxes::begin_turn(Box& box) {
   unschedule(box);
   box.taken = true;
+  box.gather.end();
   if (!box.family->serial) return;
   box.family->taken = true;
   for (Box* other : box.family->boxes) {
@@ -105,8 +133,17 @@ void Mailboxes::want(WishKey key, Wish wish) {
   }
   if (owner && owner != &box && owner->place.lb == box.place.lb) box.messages.moved.insert(key);
   owner = &box;
+  const Instant leave = box.gather.came(key, tasks_.now(), call_to(box));
   box.messages.wishes.insert_or_assign(std::move(key), std::move(wish));
-  schedule(box, tasks_.now());
+  schedule_wishes(box, leave);
+}
+
+// Of a place that nobody has wished anything of yet, nothing is known that it could be good for.
+void Mailboxes::expect(const WishKey& key, const lb::Place& place, Notice notice) {
+  const MutexLock lock(mu_);
+  const auto it = boxes_.find(place);
+  if (it == boxes_.end()) return;
+  it->second->gather.expect(key, notice, tasks_.now(), call_to(*it->second));
 }
 
 void Mailboxes::forget(const WishKey& key) {
@@ -217,6 +254,7 @@ void Mailboxes::give_back(Box& box, const Next& next) {
     const auto [it, is_new] = box_of_key_.try_emplace(key, &box);
     if (!is_new && it->second != &box) box.messages.wishes.try_emplace(key, std::nullopt);
   }
+  if (next.call) note_call(box, *next.call);
   end_turn(box);
   pass_on(box, next);
   if (!box.messages.empty()) return schedule(box, tasks_.now());

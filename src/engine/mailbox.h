@@ -19,6 +19,7 @@
 #include "base/mutex.h"
 #include "base/tasks.h"
 #include "engine/engine.h"
+#include "engine/gather.h"
 
 namespace berth::engine {
 
@@ -55,6 +56,8 @@ struct Box {
   Instant put_off = kNever;
   std::uint64_t put_off_turn = 0;
   Messages messages{};
+  Gather gather{};
+  bool gathers = false;  // its turn waits for wishes that are on their way, and for nothing else
   Instant due = kNever;
   std::uint64_t turn = 0;
   bool taken = false;
@@ -69,6 +72,7 @@ class Mailboxes {
 
   void want(WishKey key, Wish wish);
   void forget(const WishKey& key);
+  void expect(const WishKey& key, const lb::Place& place, Notice notice);
   void audit(const model::LoadBalancerRef& lb);
   void attend(const model::LoadBalancerRef& lb);
 
@@ -86,6 +90,7 @@ class Mailboxes {
     std::vector<WishKey> settled{};  // keys that have no wish open any more
     std::vector<WishKey> opened{};   // repairs that nobody asked for
     bool room = false;               // others of the same quota may try again
+    std::optional<Duration> call{};  // how long a write took that was answered
     // Places of the same load balancer that shall hear what this one was told.
     std::vector<lb::Place> also{};
     Messages told{};
@@ -106,6 +111,9 @@ class Mailboxes {
   void end_turn(Box& box) REQUIRES(mu_);
   void pass_on(const Box& box, const Next& next) REQUIRES(mu_);
   void schedule(Box& box, Instant due) REQUIRES(mu_);
+  void schedule_wishes(Box& box, Instant leave) REQUIRES(mu_);
+  void note_call(const Box& box, Duration took) REQUIRES(mu_);
+  Duration call_to(const Box& box) const REQUIRES(mu_);
   void insert(Box& box, Instant due, std::uint64_t turn) REQUIRES(mu_);
   void unschedule(Box& box) REQUIRES(mu_);
   void notify_one() REQUIRES(mu_);
@@ -120,8 +128,9 @@ class Mailboxes {
   std::unordered_map<WishKey, Box*> box_of_key_ GUARDED_BY(mu_);
   std::set<Turn> turns_ GUARDED_BY(mu_);
   std::uint64_t next_turn_ GUARDED_BY(mu_) = 1;
-  std::vector<Signal*> idle_ GUARDED_BY(mu_);  // workers that wait
-  Signal* foreman_ GUARDED_BY(mu_) = nullptr;  // who waits for a lack of them
+  std::map<model::Provider, Duration> calls_ GUARDED_BY(mu_);  // how long a write takes, as a rule
+  std::vector<Signal*> idle_ GUARDED_BY(mu_);                  // workers that wait
+  Signal* foreman_ GUARDED_BY(mu_) = nullptr;                  // who waits for a lack of them
   std::size_t on_their_way_ GUARDED_BY(mu_) = 0;
 };
 

@@ -159,5 +159,57 @@ TEST_F(MailboxTest, PlacesOfOneLoadBalancerTakeTurns) {
   EXPECT_EQ(order, (std::vector<std::string>{"b", "c", "a"}));
 }
 
+class GatheringTest : public MailboxTest {
+ protected:
+  // The box of kLb, whose calls are known to take half a second.
+  void make_box(Mailboxes& boxes) {
+    boxes.audit(kLb);
+    Box* const box = take(boxes);
+    ASSERT_TRUE(box);
+    (void)boxes.read(*box);
+    boxes.give_back(*box, {.call = 500ms});
+  }
+  static bool always(const model::LoadBalancerRef&) { return true; }
+  const lb::Place place_{kLb};
+};
+
+TEST_F(GatheringTest, AWishWaitsForOneThatIsBeingWritten) {
+  Mailboxes boxes(process_, always);
+  make_box(boxes);
+  boxes.expect(WishKey("b"), place_, Notice::written);
+  boxes.want(WishKey("a"), wish_for(1));
+  EXPECT_FALSE(take(boxes));
+  boxes.want(WishKey("b"), wish_for(2));
+  Box* const box = take(boxes);
+  ASSERT_TRUE(box);
+  EXPECT_EQ(boxes.read(*box).wishes.size(), 2u);
+}
+
+TEST_F(GatheringTest, WhoeverElseHasSomethingToSayDoesNotWait) {
+  Mailboxes boxes(process_, always);
+  make_box(boxes);
+  boxes.expect(WishKey("b"), place_, Notice::written);
+  boxes.want(WishKey("a"), wish_for(1));
+  ASSERT_FALSE(take(boxes));
+  boxes.audit(kLb);
+  EXPECT_TRUE(take(boxes));
+}
+
+TEST_F(GatheringTest, WhatIsDueIsNotPutOff) {
+  Mailboxes boxes(process_, always);
+  make_box(boxes);
+  boxes.want(WishKey("a"), wish_for(1));
+  boxes.expect(WishKey("b"), place_, Notice::written);
+  boxes.want(WishKey("c"), wish_for(3));
+  EXPECT_TRUE(take(boxes));
+}
+
+TEST_F(GatheringTest, NobodyWaitsWhereWritesNeedNotFollowEachOther) {
+  make_box(boxes_);
+  boxes_.expect(WishKey("b"), place_, Notice::written);
+  boxes_.want(WishKey("a"), wish_for(1));
+  EXPECT_TRUE(take());
+}
+
 }  // namespace
 }  // namespace berth::engine

@@ -55,6 +55,15 @@ void PlaceReconciler::note_whole_call(const std::vector<Result<Value>>& results)
   not_before_ = now() + shared_.delay(Treatment::again, attempts_, results.front().error());
 }
 
+// What was refused at once says nothing of how long a call takes.
+template <class Results>
+void PlaceReconciler::note_duration(const std::vector<Results>& calls, Duration took) {
+  const bool done = std::ranges::any_of(calls, [](const Results& results) {
+    return std::ranges::any_of(results, [](const auto& result) { return result.has_value(); });
+  });
+  if (done) next_.call = took;
+}
+
 // What has no room is planned anew when it has: until then wishes collect.
 std::size_t PlaceReconciler::calls_with_room(Action action, std::size_t most) {
   for (std::size_t count = 0; count < most; ++count) {
@@ -75,6 +84,7 @@ void PlaceReconciler::run_calls(const Context& context, Action action,
   if (count == 0 || !may_write() || !has_begun()) return;
 
   std::vector<Results> results(count);
+  const Instant began = now();
   {
     std::vector<std::unique_ptr<Task>> tasks;
     for (std::size_t i = 1; i < count; ++i) {
@@ -90,6 +100,7 @@ void PlaceReconciler::run_calls(const Context& context, Action action,
     results[0] = call(context, batches[0]);
     for (auto& task : tasks) task->join();
   }
+  note_duration(results, now() - began);
   if constexpr (std::is_same_v<Step, lb::Creation>) note_creations(results);
   std::map<std::size_t, CallEnd<Step>> ends;
   for (std::size_t i = 0; i < count; ++i) {

@@ -113,6 +113,8 @@ class PlaceReconciler {
   struct CallEnd;
   template <class Step>
   void conclude_call(OpenWish& wish, CallEnd<Step> end);
+  template <class Results>
+  void note_duration(const std::vector<Results>& calls, Duration took);
   template <class Value>
   void note_whole_call(const std::vector<Result<Value>>& results);
 

@@ -53,6 +53,9 @@ struct Core {
   // Hear that it is known now what this name of a load balancer means, or why not.
   using NameStep = std::function<void(const model::LoadBalancerRef& named)>;
   std::vector<NameStep>& on_name;
+  // Hears that a Listener is about to change: what is wished of its load balancer may then wait for
+  // it.
+  std::function<void(const api::Listener& listener, engine::Notice notice)> expect{};
 };
 
 struct Platform {

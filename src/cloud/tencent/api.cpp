@@ -175,12 +175,21 @@ Result<> Api::await_task(const Context& context, const Caller& caller, std::stri
                          const std::string& request_id) {
   const Context bounded = context.within(kLongestTask);
   const Instant start = context.tasks.now();
+  const auto sleep_until = [&](Instant when) {
+    const Duration span = std::min(when, bounded.deadline) - context.tasks.now();
+    (void)sleep_for(context.tasks, std::max(span, Duration{}), context.stop);
+  };
+  const Awaited::Task task(awaited_, budget(caller, kTaskAction), start);
+  for (Instant now = start; !bounded.expired(); now = context.tasks.now()) {
+    const Instant when = task.first_question(pace(action), now);
+    if (when <= now) break;
+    sleep_until(when);
+  }
   Duration under_way_at{};
-  Duration at = pace(action).first();
+  Duration at{};
   bool was_unknown = false;
   for (int question = 1;; ++question) {
-    const Instant when = std::min(start + at, bounded.deadline);
-    (void)sleep_for(context.tasks, std::max(when - context.tasks.now(), Duration{}), context.stop);
+    sleep_until(start + at);
     if (bounded.expired()) return unfinished(bounded, action, request_id);
     const Duration asked_at = context.tasks.now() - start;
     // Who waits for the budget learns nothing of the task.
@@ -220,7 +229,7 @@ void Api::learn(std::string_view action, Duration under_way_at, std::optional<Du
     if (!over_at) {
       pace->was_longer_than(under_way_at);
     } else if (under_way_at == Duration{}) {
-      pace->was_over_at_first(now);
+      pace->was_over_at_first(*over_at, now);
     } else {
       pace->was_over_between(under_way_at, *over_at);
     }

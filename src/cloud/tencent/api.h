@@ -13,6 +13,7 @@
 
 #include "base/context.h"
 #include "base/mutex.h"
+#include "cloud/tencent/awaited.h"
 #include "cloud/tencent/credentials.h"
 #include "cloud/tencent/errors.h"
 #include "cloud/tencent/options.h"
@@ -75,6 +76,7 @@ class Api {
   const Options options_;
   ServerClock clock_;
   mutable lb::Budgets budgets_;
+  Awaited awaited_;
   mutable Mutex mu_;
   // By action: tasks of one kind last about as long.
   std::map<std::string, Pace, std::less<>> paces_ GUARDED_BY(mu_);

@@ -13,7 +13,7 @@ std::pair<Duration, int> follow(Pace& pace, Duration length) {
   now += 1min;
   Duration at = pace.first();
   if (at >= length) {
-    pace.was_over_at_first(now);
+    pace.was_over_at_first(at, now);
     return {at, 1};
   }
   for (int asked = 1;; ++asked) {
@@ -53,8 +53,58 @@ TEST(TencentPace, TasksThatEndTogetherTeachItOnce) {
   Pace pace;
   for (int i = 0; i < 5; ++i) (void)follow(pace, 500ms);
   const Duration before = pace.first();
-  for (int i = 0; i < 20; ++i) pace.was_over_at_first(Instant{5000s} + i * 1ms);
+  for (int i = 0; i < 20; ++i) pace.was_over_at_first(before, Instant{5000s} + i * 1ms);
   EXPECT_GE(pace.first(), before * 98 / 100);
+}
+
+TEST(TencentPace, ASteadyPaceIsSeldomAskedForInVain) {
+  Pace pace;
+  for (int i = 0; i < 20; ++i) (void)follow(pace, 500ms);
+  int questions = 0;
+  Duration lost{};
+  for (int i = 0; i < 100; ++i) {
+    const auto [over, asked] = follow(pace, 500ms);
+    questions += asked;
+    lost += over - 500ms;
+  }
+  EXPECT_LE(questions, 108);
+  EXPECT_LE(lost / 100, 10ms);
+}
+
+// A question that must not be in vain comes when they are over, and not much later.
+TEST(TencentPace, SaysWhenTasksAreSurelyOver) {
+  Pace pace;
+  for (int i = 0; i < 10; ++i) (void)follow(pace, 500ms);
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_GE(pace.surely(), 500ms);
+    EXPECT_LE(pace.surely(), 600ms);
+    (void)follow(pace, 500ms);
+  }
+}
+
+TEST(TencentPace, OneSlowTaskMakesNoneLate) {
+  Pace pace;
+  for (int i = 0; i < 10; ++i) (void)follow(pace, 500ms);
+  (void)follow(pace, 4s);
+  EXPECT_LE(pace.first(), 600ms);
+  EXPECT_LE(pace.surely(), 700ms);
+  (void)follow(pace, 500ms);
+  (void)follow(pace, 4s);
+  EXPECT_LE(pace.first(), 600ms);
+  for (int i = 0; i < 2; ++i) (void)follow(pace, 4s);
+  EXPECT_GE(pace.first(), 3s) << "they are slow now";
+  EXPECT_GE(pace.surely(), 4s);
+}
+
+// Whoever always asks when they are surely over sees nothing else.
+TEST(TencentPace, SurelyBecomesLessWhenItIsFarFromWhatIsExpected) {
+  Pace pace;
+  for (int i = 0; i < 10; ++i) (void)follow(pace, 4s);
+  for (int i = 0; i < 3; ++i) pace.was_over_between(400ms, 500ms);
+  ASSERT_GE(pace.surely(), 1s);
+  for (int i = 0; i < 60; ++i) pace.was_over_at_first(pace.surely(), Instant{5000s} + i * 1min);
+  EXPECT_LE(pace.surely(), 600ms);
+  EXPECT_GE(pace.surely(), 450ms);
 }
 
 TEST(TencentPace, WhatWasSeenToLastLongerIsAskedLater) {

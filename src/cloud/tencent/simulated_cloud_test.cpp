@@ -174,6 +174,40 @@ TEST(SimulatedClb, ManyCallsKeepWithinTheRate) {
   EXPECT_LE(clb.cloud.calls()["DescribeListeners"].throttled, 20u);
 }
 
+// Twenty questions a second are one for each: who asks in vain takes it from another.
+TEST(SimulatedClb, TasksOfManyLoadBalancersCostOneQuestionEach) {
+  constexpr int kBalancers = 20;
+  SimulatedClb clb;
+  std::vector<lb::Place> places;
+  for (int i = 0; i < kBalancers; ++i) {
+    places.emplace_back(testing::ref(fmt::format("lb-{}", i)));
+    clb.cloud.add_load_balancer({.id = places.back().lb.id,
+                                 .account = std::string(testing::kAccount),
+                                 .region = std::string(testing::kRegion),
+                                 .name = places.back().lb.id},
+                                clb.process.wall_time());
+  }
+  const auto write_to_all = [&](int round) {
+    const ListenerSpec spec = tcp(static_cast<model::Port>(30000 + round));
+    const Instant start = clb.process.now();
+    std::vector<std::unique_ptr<Task>> writes;
+    for (const lb::Place& place : places) {
+      writes.push_back(clb.process.spawn("write", [&](std::stop_token) {
+        EXPECT_TRUE(clb.listeners().create(clb.context(), place, {&spec, 1}).at(0));
+      }));
+    }
+    for (auto& write : writes) write->join();
+    return clb.process.now() - start;
+  };
+  EXPECT_LE(write_to_all(0), 2s) << "nothing is known, and one finds it out for all";
+  for (int round = 1; round <= 10; ++round) {
+    (void)sleep_for(clb.process, 10s, {});
+    clb.cloud.reset_calls();
+    EXPECT_LE(write_to_all(round), 50ms + 500ms + 100ms) << "round " << round;
+    EXPECT_EQ(clb.cloud.calls().at("DescribeTaskStatus").answered, 20u) << "round " << round;
+  }
+}
+
 TEST(SimulatedClb, AWrongClockIsCorrected) {
   SimulatedClb clb;
   clb.process.skew_clock(-1h);

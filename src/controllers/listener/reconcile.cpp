@@ -67,6 +67,7 @@ void ListenerController::watch() {
   listeners_.on_change([this](const kube::Change<api::Listener>& change) {
     if (change.after) {
       if (engine_) audit_newcomer(change);
+      if (engine_) expect_claimed(change);
       return;
     }
     (void)take_doubtful(ListenerKey::of(change.object()));
@@ -138,6 +139,23 @@ void ListenerController::audit_newcomer(const kube::Change<api::Listener>& chang
   if (!wish) return;
   (void)take_doubtful(key);
   engine_->audit(wish->lb);
+}
+
+// A Pod was just promised it: as soon as that has an address, the Listener leads there.
+void ListenerController::expect_claimed(const kube::Change<api::Listener>& change) {
+  if (change.initial || !change.before) return;
+  const std::string_view claim = claims::claim_text(*change.after);
+  if (claim.empty() || claim == claims::claim_text(*change.before)) return;
+  const auto parsed = claims::claim_of(*change.after);
+  if (parsed && parsed->state == ledger::SlotState::claimed)
+    expect(*change.after, engine::Notice::likely);
+}
+
+void ListenerController::expect(const api::Listener& listener, engine::Notice notice) {
+  const auto lb = claims::load_balancer_of(listener, options_.naming.defaults);
+  if (!lb || !engine_) return;
+  engine_->expect(wish_key(ListenerKey::of(listener)),
+                  {*lb, options_.credential_of(listener.meta.ns.view())}, notice);
 }
 
 // Outcomes that came while nobody wrote them down.

@@ -50,6 +50,9 @@ class ListenerController final : public engine::Sink {
   void use(engine::Engine& engine) { engine_ = &engine; }
   void add_to(kube::Manager& manager);
 
+  // Tells the engine that a wish for this Listener is on its way.
+  void expect(const api::Listener& listener, engine::Notice notice);
+
   void report(const engine::Outcome& outcome) override;
   // What is wished of a load balancer at this moment. Whether that is all, only the caller knows.
   std::vector<engine::StandingWish> wishes_for(const model::LoadBalancerRef& lb) const;
@@ -74,6 +77,7 @@ class ListenerController final : public engine::Sink {
   bool take_doubtful(const ListenerKey& key);
   // In place, as far as we know ourselves.
   bool is_at_rest(const api::Listener& listener) const;
+  void expect_claimed(const kube::Change<api::Listener>& change);
   void audit_newcomer(const kube::Change<api::Listener>& change);
   // The wish, when its Listener may have one: ours, inside a grant of its owner.
   Result<engine::Wish> granted_wish(const api::Listener& listener) const;

@@ -70,6 +70,7 @@ void BindingController::watch() {
       emit(PodKey(key));
   });
   caches_.pods.on_change([this](const kube::Change<kube::Pod>& change) {
+    expect_farewell(change);
     if (change.after) return;
     const MutexLock lock(mu_);
     lost_since_.erase(change.before->meta.uid);
@@ -88,6 +89,17 @@ void BindingController::watch() {
       if (const auto pod = pod_of(*listener, caches_.listeners, caches_.pods)) emit(PodKey(*pod));
     }
   });
+}
+
+// It goes: its Listeners will lead nowhere.
+void BindingController::expect_farewell(const kube::Change<kube::Pod>& change) {
+  if (!change.before) return;
+  const bool goes = !change.after || (change.after->meta.deleting && !change.before->meta.deleting);
+  if (!goes) return;
+  for (const ListenerPtr& listener :
+       caches_.listeners.by_index(claims::kPodIndex, change.before->meta.key().to_string())) {
+    if (claims::has_targets(listener->spec)) options_.on_likely(*listener);
+  }
 }
 
 Result<Requeue> BindingController::reconcile(const Context& context, const PodKey& pod) {
@@ -142,6 +154,8 @@ Result<std::string> BindingController::ask_server(const Context& context, const 
 
 Result<> BindingController::apply(const Context& context, const BindingView& view,
                                   const BindingPlan& plan) {
+  for (const BindingPlan::Change& one : plan.changes)
+    if (one.change.spec) options_.on_write(*one.listener);
   for (const BindingPlan::Change& one : plan.changes) {
     for (const ListenerPtr& peer : one.resting)
       if (Result<> current = claimer_.need_current(context, *peer); !current) return current;

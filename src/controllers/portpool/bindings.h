@@ -30,6 +30,9 @@ struct BindingOptions {
   std::function<bool()> may_write = [] { return true; };
   // Hears how long each Pod waited from its creation until its ports led to it.
   std::function<void(Duration)> on_ready = [](Duration) {};
+  // Hear of a Listener that it may lead elsewhere in a moment, and that this is being written.
+  std::function<void(const api::Listener&)> on_likely = [](const api::Listener&) {};
+  std::function<void(const api::Listener&)> on_write = [](const api::Listener&) {};
 };
 
 // The PortBinding has the same name.
@@ -45,6 +48,7 @@ class BindingController {
 
  private:
   void watch();
+  void expect_farewell(const kube::Change<kube::Pod>& change);
   Result<kube::Requeue> reconcile(const Context& context, const PodKey& pod);
   BindingView view_of(const kube::ObjectKey& key, Tasks& tasks);
   Duration lost_for(const BindingView& view, Instant now);

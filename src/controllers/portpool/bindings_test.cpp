@@ -51,16 +51,25 @@ class BindingsTest : public testing::PortPoolControllerTest {
   void lose_pod() { api_.erase(kPod, kRoom); }
 
   std::vector<Duration> heard_ready_;
-  BindingController controller_{tasks_,
-                                replica_.client,
-                                caches_,
-                                replica_.claimer,
-                                claims::testing::sealer(),
-                                events_,
-                                {.quarantine = 10s,
-                                 .may_write = [this] { return may_write_; },
-                                 .on_ready = [this](Duration d) { heard_ready_.push_back(d); }},
-                                &registry_};
+  std::vector<std::string> announced_;
+  BindingController controller_{
+      tasks_,
+      replica_.client,
+      caches_,
+      replica_.claimer,
+      claims::testing::sealer(),
+      events_,
+      {.quarantine = 10s,
+       .may_write = [this] { return may_write_; },
+       .on_ready = [this](Duration d) { heard_ready_.push_back(d); },
+       .on_likely =
+           [this](const api::Listener& one) { announced_.push_back("likely " + one.meta.name); },
+       .on_write =
+           [this](const api::Listener& one) {
+             announced_.push_back(
+                 fmt::format("write {} after {}", one.meta.name, api_.writes().size()));
+           }},
+      &registry_};
   std::unique_ptr<Task> running_ = start(controller_);
 };
 
@@ -98,6 +107,29 @@ TEST_F(BindingsTest, TheLockIsBoundBeforeItsPeersLead) {
   settle();
   EXPECT_THAT(api_.writes(), ElementsAre("PATCH listeners/east-tcp-30000",
                                          "PATCH listeners/west-tcp-30000", "POST portbindings"));
+}
+
+// Load balancers shall not start for the first of them just before the second comes.
+TEST_F(BindingsTest, AllListenersAreAnnouncedBeforeTheFirstIsWritten) {
+  has(Room({entry(30000, {"east", "west"})}));
+  settle();
+  EXPECT_THAT(announced_,
+              ElementsAre("write east-tcp-30000 after 0", "write west-tcp-30000 after 0"));
+}
+
+TEST_F(BindingsTest, APodThatGoesIsAnnouncedAndWhatChangesNobodysTargetIsNot) {
+  make_ready(Room());
+  announced_.clear();
+  api_.edit(kPod, kRoom, Object{{"metadata", Object{{"annotations", Object{{"level", "2"}}}}}});
+  settle();
+  EXPECT_THAT(announced_, IsEmpty());
+  lose_pod();
+  settle();
+  EXPECT_THAT(announced_, ElementsAre("likely demo-tcp-30000", "write demo-tcp-30000 after 0"));
+  announced_.clear();
+  confirm();
+  pass(1min);
+  EXPECT_THAT(announced_, IsEmpty()) << "a claim alone is nothing that a load balancer has";
 }
 
 TEST_F(BindingsTest, WithoutTheLockNoPeerLeadsToThePod) {

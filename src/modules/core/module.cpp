@@ -67,7 +67,10 @@ struct Parts {
                                 .keeper = keeper,
                                 .engine = engine,
                                 .vouchers = vouchers,
-                                .on_name = on_name});
+                                .on_name = on_name,
+                                .expect = [this](const api::Listener& one, engine::Notice notice) {
+                                  listener_controller.expect(one, notice);
+                                }});
   }
 
   void add_beside(module::Platform& p) {

@@ -88,7 +88,15 @@ struct Parts {
             {.quarantine = config.quarantine,
              .max_keep = config.max_keep,
              .may_write = p.may_write,
-             .on_ready = [this](Duration waited) { metrics.pod_became_ready(waited); }},
+             .on_ready = [this](Duration waited) { metrics.pod_became_ready(waited); },
+             .on_likely =
+                 [expect = p.core->expect](const api::Listener& listener) {
+                   expect(listener, engine::Notice::likely);
+                 },
+             .on_write =
+                 [expect = p.core->expect](const api::Listener& listener) {
+                   expect(listener, engine::Notice::written);
+                 }},
             &p.registry),
         sweeper(tasks, p.leader_client, caches, leader_claimer,
                 {.quarantine = config.quarantine,
