@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "edge/echo_http.h"
 #include "edge/event_loop.h"
 #include "edge/fd_budget.h"
 
@@ -59,6 +60,7 @@ class TcpPort final : public Port {
   struct Peer {
     Fd fd;
     std::string outgoing;
+    std::string heard{};  // of a request, which is answered when it is whole
     bool ended = false;
   };
 
@@ -67,7 +69,7 @@ class TcpPort final : public Port {
       if (!budget_.take()) continue;  // closed at once
       const int raw = fd.get();
       const std::string name = peer_of(fd);
-      peers_.insert_or_assign(raw, Peer{std::move(fd), options_.greeting});
+      peers_.insert_or_assign(raw, Peer{std::move(fd), options_.http ? "" : options_.greeting});
       const std::uint32_t events = EventLoop::kReadable | EventLoop::kWritable;
       if (!loop_.watch(raw, events, [this, raw](std::uint32_t seen) { on_events(raw, seen); })) {
         forget(raw);
@@ -83,7 +85,7 @@ class TcpPort final : public Port {
     if (!broken && !peer.ended && peer.outgoing.empty() && (events & EventLoop::kReadable)) {
       std::array<char, kEchoBuffer> buffer;
       const ssize_t n = ::recv(raw, buffer.data(), buffer.size(), 0);
-      if (n > 0) peer.outgoing.assign(buffer.data(), static_cast<std::size_t>(n));
+      if (n > 0) hear(peer, std::string_view(buffer.data(), static_cast<std::size_t>(n)));
       if (n == 0) peer.ended = true;
     }
     while (!broken && !peer.outgoing.empty()) {
@@ -93,9 +95,27 @@ class TcpPort final : public Port {
         break;
       }
       peer.outgoing.erase(0, static_cast<std::size_t>(n));
+      if (peer.outgoing.empty()) answer(peer);
     }
     if (broken || (peer.ended && peer.outgoing.empty())) return forget(raw);
     loop_.change(raw, peer.outgoing.empty() ? EventLoop::kReadable : EventLoop::kWritable);
+  }
+
+  void hear(Peer& peer, std::string_view text) {
+    if (!options_.http) {
+      peer.outgoing = text;
+      return;
+    }
+    peer.heard += text;
+    answer(peer);
+  }
+  // The next request that is whole, if there is one.
+  void answer(Peer& peer) {
+    if (!options_.http || peer.ended) return;
+    std::optional<EchoAnswer> said = take_request(peer.heard, options_.greeting);
+    if (!said) return;
+    peer.outgoing = std::move(said->text);
+    peer.ended = said->last;
   }
 
   void forget(int raw) {

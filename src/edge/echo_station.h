@@ -23,6 +23,8 @@ class EchoStation {
     model::Transport protocol = model::Transport::tcp;
     model::Target at{};
     std::string greeting{};  // each connection begins with it; datagrams are only sent back
+    // Requests are answered with the greeting and what they say, instead. Of TCP alone.
+    bool http = false;
     // A connection was opened, or a peer sent its first datagram.
     std::function<void(const std::string& peer)> on_talk{};
   };

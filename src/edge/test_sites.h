@@ -13,10 +13,10 @@
 namespace berth::edge::testing {
 
 // In a test that needs HAProxy.
-#define BERTH_NEEDS_HAPROXY()                   \
-  if (haproxy::find_program().empty()) {        \
-    GTEST_SKIP() << "haproxy is not installed"; \
-  }                                             \
+#define BERTH_NEEDS_HAPROXY()                           \
+  if (::berth::edge::haproxy::find_program().empty()) { \
+    GTEST_SKIP() << "haproxy is not installed";         \
+  }                                                     \
   static_assert(true)
 
 // Certificates "a" for a.example.com, "b" for b.example.com, and so on, of one authority "ca".

@@ -41,30 +41,6 @@ bool same_attributes(const Rule& wished, const Rule& there, const KnownListener&
                                    : agrees(wished.attributes, there.attributes);
 }
 
-// Both sides are sorted.
-TargetChange target_change(const RuleRef& rule, const std::vector<WeightedTarget>& wished,
-                           const std::vector<WeightedTarget>& there) {
-  TargetChange out{.rule = rule};
-  auto want = wished.begin();
-  auto have = there.begin();
-  while (want != wished.end() || have != there.end()) {
-    const bool only_wanted =
-        have == there.end() || (want != wished.end() && want->target < have->target);
-    const bool only_there =
-        want == wished.end() || (have != there.end() && have->target < want->target);
-    if (only_wanted) {
-      out.add.push_back(*want++);
-    } else if (only_there) {
-      out.remove.push_back((have++)->target);
-    } else {
-      if (want->weight != have->weight) out.add.push_back(*want);
-      ++want;
-      ++have;
-    }
-  }
-  return out;
-}
-
 std::string describe(const KnownListener& listener) {
   return listener.spec.name.empty() ? listener.id.value
                                     : fmt::format("{} ({})", listener.spec.name, listener.id);
@@ -378,6 +354,29 @@ class TargetCutter {
 };
 
 }  // namespace
+
+TargetChange target_change(const RuleRef& rule, const std::vector<WeightedTarget>& wished,
+                           const std::vector<WeightedTarget>& there) {
+  TargetChange out{.rule = rule};
+  auto want = wished.begin();
+  auto have = there.begin();
+  while (want != wished.end() || have != there.end()) {
+    const bool only_wanted =
+        have == there.end() || (want != wished.end() && want->target < have->target);
+    const bool only_there =
+        want == wished.end() || (have != there.end() && have->target < want->target);
+    if (only_wanted) {
+      out.add.push_back(*want++);
+    } else if (only_there) {
+      out.remove.push_back((have++)->target);
+    } else {
+      if (want->weight != have->weight) out.add.push_back(*want);
+      ++want;
+      ++have;
+    }
+  }
+  return out;
+}
 
 Plan plan(std::span<const Desired> wishes, const Inventory& known, const PlanRules& rules) {
   return Planner(wishes, known, rules).run();

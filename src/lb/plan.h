@@ -127,6 +127,10 @@ struct PlanRules {
 // Of two wishes for one port, the earlier is served.
 Plan plan(std::span<const Desired> wishes, const Inventory& known, const PlanRules& rules);
 
+// What makes of the targets that are there those that are wished. Both are sorted.
+TargetChange target_change(const RuleRef& rule, const std::vector<model::WeightedTarget>& wished,
+                           const std::vector<model::WeightedTarget>& there);
+
 // The steps in calls that the provider takes, in order. A change of more targets than fit one call
 // is cut; its additions come before its removals.
 struct Batches {

@@ -164,9 +164,13 @@ class Playground::Impl {
   }
 
   // Addresses of this process alone: two playgrounds on one machine do not meet.
+  static std::string own_address(const std::string& what) {
+    return edge::loopback_address(fmt::format("{}/{}", ::getpid(), what));
+  }
   static edge::AddressPlan own_addresses() {
-    return [salt = fmt::format("{}/", ::getpid())](const model::LoadBalancerRef& lb) {
-      return Result<std::vector<std::string>>({edge::loopback_address(salt + lb.id)});
+    return [](const model::LoadBalancerRef& lb) {
+      const std::string name = lb.region.empty() ? lb.id : lb.region + ":" + lb.id;
+      return Result<std::vector<std::string>>({own_address(name)});
     };
   }
 
@@ -190,8 +194,9 @@ class Playground::Impl {
   }
 
   Result<app::DriverPart> start_tencent() {
-    Result<std::unique_ptr<SimulatedTencent>> cloud =
-        SimulatedTencent::start(tasks_, Random::from_entropy(), options_.low_ports);
+    Result<std::unique_ptr<SimulatedTencent>> cloud = SimulatedTencent::start(
+        tasks_, Random::from_entropy(),
+        {.low_ports = options_.low_ports, .load_balancers = options_.cloud_load_balancers});
     if (!cloud) return pass(cloud);
     cloud_ = std::move(*cloud);
     cloud::tencent::Settings settings = cloud_->settings();
@@ -255,7 +260,9 @@ class Playground::Impl {
   }
 
   void start_node() {
-    node_ = std::make_shared<workloads::LoopbackNode>(tasks_, *client_, Random::from_entropy());
+    node_ = std::make_shared<workloads::LoopbackNode>(
+        tasks_, *client_, Random::from_entropy(),
+        workloads::NodeOptions{.address = own_address("the node")});
     node_->add_to(node_manager_);
     node_runtime_.set_node(node_);
     node_events_ = std::make_unique<kube::EventRecorder>(tasks_, *client_, "loopback", registry_);

@@ -13,6 +13,7 @@
 #include "edge/address_plan.h"
 #include "kube/client/client.h"
 #include "playground/overview.h"
+#include "sim/cloud/tencent/state.h"
 #include "wire/value.h"
 
 namespace berth::playground {
@@ -34,6 +35,9 @@ struct Options {
   // Whose load balancers are those that are written without a provider. Tencent's come with a
   // simulated cloud.
   model::Provider cloud = model::Provider::edge;
+  // What the simulated cloud has beside its own load balancers. Account, network and addresses are
+  // filled in where they are left out.
+  std::vector<sim::tencent::LoadBalancer> cloud_load_balancers{};
 };
 
 class Playground {

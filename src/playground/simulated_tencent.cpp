@@ -2,6 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "sim/cloud/tencent/setup.h"
 
 namespace berth::playground {
@@ -24,7 +27,7 @@ constexpr Known kLoadBalancers[] = {{"lb-rooms001", "rooms", kRegion},
                                     {"lb-east0002", "lobby-east", kOtherRegion}};
 
 // Addresses of this process alone: two playgrounds on one machine do not meet.
-std::string vip_of(const char* id) {
+std::string vip_of(const std::string& id) {
   return edge::loopback_address(fmt::format("{}/tencent/{}", ::getpid(), id));
 }
 
@@ -33,31 +36,34 @@ crypto::CloudCredentials made_up(Random& random) {
           .key = Secret(fmt::format("{:016x}{:016x}", random.next(), random.next()))};
 }
 
-sim::tencent::Setup setup_of(const crypto::CloudCredentials& credentials) {
+sim::tencent::Setup setup_of(const crypto::CloudCredentials& credentials,
+                             std::vector<sim::tencent::LoadBalancer> more) {
   sim::tencent::Setup out;
   out.settings.limits.listeners_per_load_balancer = kListenersPerLoadBalancer;
   out.accounts = {{.uin = kAccount}};
   out.keys = {{.secret_id = credentials.id, .secret_key = credentials.key, .account = kAccount}};
-  for (const Known& one : kLoadBalancers) {
-    out.load_balancers.push_back({.id = one.id,
-                                  .account = kAccount,
-                                  .region = one.region,
-                                  .name = one.name,
-                                  .vpc_id = "vpc-playground",
-                                  .vips = {vip_of(one.id)}});
+  for (const Known& one : kLoadBalancers)
+    out.load_balancers.push_back({.id = one.id, .region = one.region, .name = one.name});
+  std::ranges::move(more, std::back_inserter(out.load_balancers));
+  for (sim::tencent::LoadBalancer& one : out.load_balancers) {
+    if (one.account.empty()) one.account = kAccount;
+    if (one.region.empty()) one.region = kRegion;
+    if (one.vpc_id.empty()) one.vpc_id = "vpc-playground";
+    if (one.vips.empty()) one.vips = {vip_of(one.id)};
   }
   return out;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<SimulatedTencent>> SimulatedTencent::start(
-    Tasks& tasks, Random random, std::optional<edge::LowPorts> low_ports) {
+Result<std::unique_ptr<SimulatedTencent>> SimulatedTencent::start(Tasks& tasks, Random random,
+                                                                  SimulatedTencentOptions options) {
   std::unique_ptr<SimulatedTencent> out(new SimulatedTencent());
   out->credentials_ = made_up(random);
-  out->cloud_ = sim::tencent::make_cloud(setup_of(out->credentials_), tasks.wall_time());
+  out->cloud_ = sim::tencent::make_cloud(
+      setup_of(out->credentials_, std::move(options.load_balancers)), tasks.wall_time());
   Result<std::unique_ptr<sim::traffic::Carrier>> carrier =
-      sim::traffic::Carrier::start(tasks, *out->cloud_, {.low_ports = low_ports});
+      sim::traffic::Carrier::start(tasks, *out->cloud_, {.low_ports = options.low_ports});
   if (!carrier) return pass(carrier);
   out->carrier_ = std::move(*carrier);
   Result<std::unique_ptr<sim::tencent::HttpsFrontend>> frontend =

@@ -18,11 +18,17 @@
 
 namespace berth::playground {
 
+struct SimulatedTencentOptions {
+  std::optional<edge::LowPorts> low_ports{};  // none: what this process may open
+  // Beside its own. Account, network and addresses are filled in where they are left out.
+  std::vector<sim::tencent::LoadBalancer> load_balancers{};
+};
+
 class SimulatedTencent {
  public:
-  // `tasks` outlives it. `low_ports`: none for what this process may open.
+  // `tasks` outlives it.
   static Result<std::unique_ptr<SimulatedTencent>> start(Tasks& tasks, Random random,
-                                                         std::optional<edge::LowPorts> low_ports);
+                                                         SimulatedTencentOptions options);
 
   // Its state, for people and programs: "https://127.0.0.1:41234".
   std::string url() const { return frontend_->url(); }

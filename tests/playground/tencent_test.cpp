@@ -37,17 +37,6 @@ class OnTencent : public World {
     }
   }
 
-  // What the cloud shows of itself.
-  wire::Value cloud() {
-    net::TlsSettings tls;
-    tls.insecure = true;  // as `curl -k`
-    net::CurlTransport transport;
-    const auto answer = transport.call(
-        context_.within(60s), {.url = play_->cloud_url() + "/dump",
-                               .tls = std::make_shared<const net::TlsSettings>(std::move(tls))});
-    EXPECT_TRUE(answer) << answer.error().to_string();
-    return answer ? wire::parse_json(answer->body).value_or(wire::Value()) : wire::Value();
-  }
   // Its listener at this address, as the cloud shows it.
   wire::Value listener_at(const model::Target& at, std::string_view protocol) {
     const wire::Value all = cloud();

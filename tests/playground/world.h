@@ -121,6 +121,18 @@ metadata: {{name: {}, labels: {{bcs-ingress-controller-inject: "true"}}}}
     return answer ? answer->body : std::string();
   }
 
+  // What a simulated cloud shows of itself.
+  wire::Value cloud() {
+    net::TlsSettings tls;
+    tls.insecure = true;  // as `curl -k`
+    net::CurlTransport transport;
+    const auto answer = transport.call(
+        context_.within(60s), {.url = play_->cloud_url() + "/dump",
+                               .tls = std::make_shared<const net::TlsSettings>(std::move(tls))});
+    EXPECT_TRUE(answer) << answer.error().to_string();
+    return answer ? wire::parse_json(answer->body).value_or(wire::Value()) : wire::Value();
+  }
+
   ThreadTasks tasks_;
   const Context context_{.tasks = tasks_};
   std::optional<testing::ScratchDir> dir_;

@@ -28,20 +28,6 @@ void use(WorldOptions& options, ClbCloud& cloud, const Plant& plant) {
   if (plant) plant(options);
 }
 
-// Nothing of ours is left, and what others made is as it was.
-Result<> check_emptied(const ClbCloud& cloud) {
-  for (const model::LoadBalancerRef& lb : cloud.load_balancers())
-    for (const lb::ObservedListener& listener : cloud.listeners(lb))
-      return fail(Code::internal, "left in the cloud: {} on {}", listener.spec.name, lb.id);
-  return {};
-}
-
-Result<> check_strangers(const ClbCloud& cloud) {
-  const std::string touched = cloud.touched_stranger();
-  if (touched.empty()) return {};
-  return fail(Code::internal, "a stranger's listener was touched: {}", touched);
-}
-
 void story(World& world) {
   User user(world);
   (void)user.create("room-0", kind_of(0));
@@ -51,15 +37,6 @@ void story(World& world) {
   user.remove("room-0");
   user.remove("room-2");
   (void)user.create("room-0", kind_of(0));
-}
-
-sim::tencent::Fault any_fault(Random& random) {
-  sim::tencent::Fault fault{.kind = static_cast<FaultKind>(random.below(6)),
-                            .action = kFaultyActions[random.below(kFaultyActions.size())],
-                            .duration = 20s + up_to(random, 60s)};
-  if (random.chance(0.4)) fault.error = {"RequestLimitExceeded", "slow down"};
-  fault.count = 1 + static_cast<int>(random.below(2));
-  return fault;
 }
 
 // Somebody at the cloud's console. Strangers are left alone: they are not ours to watch.
@@ -87,7 +64,7 @@ struct Stumbling {
   void run(World& world, const std::stop_token& stop) {
     while (!over && world.cluster().pause(up_to(random, 4s), stop)) {
       if (over) break;
-      cloud.cloud().inject(any_fault(random));
+      cloud.cloud().inject(any_fault(random, kFaultyActions));
       ++count.faults;
       if (!has_hands || !random.chance(0.2)) continue;
       edit_listener(cloud, random);
@@ -120,6 +97,28 @@ Result<> live_through(PoolHouse& house, Random& random, Stumbling& stumbling) {
 }
 
 }  // namespace
+
+Result<> check_emptied(const ClbCloud& cloud) {
+  for (const model::LoadBalancerRef& lb : cloud.load_balancers())
+    for (const lb::ObservedListener& listener : cloud.listeners(lb))
+      return fail(Code::internal, "left in the cloud: {} on {}", listener.spec.name, lb.id);
+  return {};
+}
+
+Result<> check_strangers(const ClbCloud& cloud) {
+  const std::string touched = cloud.touched_stranger();
+  if (touched.empty()) return {};
+  return fail(Code::internal, "a stranger's listener was touched: {}", touched);
+}
+
+sim::tencent::Fault any_fault(Random& random, std::span<const char* const> actions) {
+  sim::tencent::Fault fault{.kind = static_cast<FaultKind>(random.below(6)),
+                            .action = actions[random.below(actions.size())],
+                            .duration = 20s + up_to(random, 60s)};
+  if (random.chance(0.4)) fault.error = {"RequestLimitExceeded", "slow down"};
+  fault.count = 1 + static_cast<int>(random.below(2));
+  return fault;
+}
 
 void furnish(ClbCloud& cloud) {
   std::int64_t port = 20000;

@@ -3,6 +3,8 @@
 // die. Shared by the sweeps and by the planted defects that they must find.
 #pragma once
 
+#include <span>
+
 #include "clb_cloud.h"
 #include "pool_trouble.h"
 
@@ -10,6 +12,13 @@ namespace berth::scenario {
 
 // The load balancers of a house, each with a listener of somebody else.
 void furnish(ClbCloud& cloud);
+
+// Nothing of ours is left.
+Result<> check_emptied(const ClbCloud& cloud);
+// What others made is as it was.
+Result<> check_strangers(const ClbCloud& cloud);
+// Of one of these actions, once or twice.
+sim::tencent::Fault any_fault(Random& random, std::span<const char* const> actions);
 
 // Berth is installed, pools are made, rooms come and go, all is deleted. `writes` of the report are
 // the calls of the cloud, those for health apart.

@@ -5,9 +5,8 @@
 
 #include <boost/json.hpp>
 
+#include "ingress_house.h"
 #include "scenario.h"
-#include "sim/world/world.h"
-#include "wire/yaml.h"
 
 namespace berth::scenario {
 namespace {
@@ -22,144 +21,6 @@ using wire::Object;
 using wire::Value;
 using world::World;
 using world::WorldOptions;
-
-const std::string kPods = "/api/v1/namespaces/games/pods";
-const std::string kGroup = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/";
-const std::string kIngresses = kGroup + "ingresses";
-const std::string kListeners = kGroup + "listeners";
-const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
-const std::string kHooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-const model::LoadBalancerRef kDemo{model::Provider::edge, "", "demo"};
-
-// Longer than a call of a dead leader may take to land.
-constexpr Duration kQuiet = seconds{100};
-
-WorldOptions with_ingresses(int replicas = 1) {
-  WorldOptions options;
-  options.replicas = replicas;
-  options.config.without = {"port-pools", "host-ports"};
-  return options;
-}
-
-// A cluster with a Service "web", and what a person does to it and looks at.
-class IngressHouse {
- public:
-  IngressHouse(std::uint64_t seed, WorldOptions options) : world_(seed, std::move(options)) {}
-
-  World& world() { return world_; }
-  world::Cluster& cluster() { return world_.cluster(); }
-
-  Result<> open() {
-    if (Result<> up = cluster().run_until([this] {
-          const auto hooks = cluster().list(kHooks);
-          return world_.leaders() == 1 && cluster().list(kIngresses) && hooks && !hooks->empty();
-        });
-        !up)
-      return up;
-    return cluster().create_missing(R"(
-apiVersion: v1
-kind: Namespace
-metadata: {name: games}
----
-apiVersion: v1
-kind: Service
-metadata: {name: web, namespace: games}
-spec:
-  selector: {app: web}
-  ports: [{name: tcp, protocol: TCP, port: 8080, targetPort: 80}, {name: udp, protocol: UDP, port: 8080, targetPort: 80}]
-)");
-  }
-
-  // Until the API server takes it, as a person tries.
-  void write(const std::string& yaml) {
-    for (int i = 0; i < 60 && !cluster().create_missing(yaml); ++i)
-      (void)cluster().pause(seconds{1}, {});
-  }
-  static std::string pod(const std::string& name, const std::string& owner = {}) {
-    const std::string owned =
-        owner.empty() ? ""
-                      : fmt::format(
-                            ", ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, "
-                            "name: {}, uid: uid-of-{}, controller: true}}]",
-                            owner, owner);
-    return fmt::format(R"(
-apiVersion: v1
-kind: Pod
-metadata: {{name: {}, namespace: games, labels: {{app: {}}}{}}}
-spec: {{containers: [{{name: main, image: main}}]}}
-)",
-                       name, owner.empty() ? "web" : owner, owned);
-  }
-  static std::string ingress(const std::string& name, const std::string& spec) {
-    return fmt::format(R"(
-apiVersion: networkextension.bkbcs.tencent.com/v1
-kind: Ingress
-metadata: {{name: {}, namespace: games, annotations: {{networkextension.bkbcs.tencent.com/lbids: "edge:demo"}}}}
-spec: {}
-)",
-                       name, spec);
-  }
-  // What its node says of it.
-  void say_ready(const std::string& name, bool ready) {
-    const Object condition{{"type", "ContainersReady"}, {"status", ready ? "True" : "False"}};
-    for (int i = 0; i < 60; ++i) {
-      if (!ip_of(name).empty() &&
-          cluster().ask("PATCH", kPods + "/" + name + "/status",
-                        Object{{"status", Object{{"conditions", Array{condition}}}}}))
-        return;
-      (void)cluster().pause(seconds{1}, {});
-    }
-  }
-  void change(const std::string& name, const std::string& spec) {
-    const auto wanted = wire::parse_yaml(spec);
-    for (int i = 0; i < 60; ++i) {
-      Result<Value> now = cluster().ask("GET", kIngresses + "/" + name);
-      if (now && wanted) {
-        now->as_object()["spec"] = *wanted;
-        if (cluster().ask("PUT", kIngresses + "/" + name, *now)) return;
-      }
-      (void)cluster().pause(seconds{1}, {});
-    }
-  }
-
-  std::string ip_of(const std::string& pod) {
-    const Result<Value> found = cluster().ask("GET", kPods + "/" + pod);
-    return found ? std::string(wire::string_at(*found, "/status/podIP")) : std::string();
-  }
-  std::string text(const std::string& ingress, std::string_view pointer) {
-    const Result<Value> found = cluster().ask("GET", kIngresses + "/" + ingress);
-    return found ? std::string(wire::string_at(*found, pointer)) : "gone";
-  }
-  bool is_ready(const std::string& name) { return text(name, "/status/status") == "Ready"; }
-  // "10.0.0.1:80 10" of each target there, sorted; "closed" when nobody listens.
-  std::vector<std::string> leads(model::Port port,
-                                 model::Transport transport = model::Transport::tcp) {
-    const auto there = world_.view().find(kDemo, transport, port);
-    if (!there) return {"closed"};
-    std::vector<std::string> out;
-    for (const model::WeightedTarget& one : model::targets_of(there->spec))
-      out.push_back(fmt::format("{} {}", model::to_string(one.target), one.weight));
-    return out;
-  }
-  // With all that they are, for a failure.
-  std::string listeners_text() {
-    std::string out;
-    const auto found = cluster().list(kListeners);
-    for (const Value& one : found ? *found : std::vector<Value>{}) out += wire::to_json(one) + "\n";
-    return out;
-  }
-  std::vector<std::string> listeners() {
-    std::vector<std::string> out;
-    const auto found = cluster().list(kListeners);
-    for (const Value& one : found ? *found : std::vector<Value>{})
-      out.emplace_back(wire::string_at(one, "/metadata/name"));
-    std::ranges::sort(out);
-    return out;
-  }
-
- private:
-  World world_;
-};
 
 class IngressScenarios : public ::testing::Test {
  protected:
@@ -203,7 +64,7 @@ TEST_F(IngressScenarios, ItFollowsThePodsOfItsService) {
   house_.say_ready("b", false);
   ASSERT_TRUE(until([&] { return house_.leads(443) == std::vector{a + ":80 10", b + ":80 0"}; }));
   house_.say_ready("b", true);
-  ASSERT_TRUE(house_.cluster().ask("DELETE", kPods + "/a"));
+  ASSERT_TRUE(house_.cluster().ask("DELETE", kIngressPods + "/a"));
   bool drained = false;
   ASSERT_TRUE(until([&] {
     drained = drained || house_.leads(443) == std::vector{a + ":80 0", b + ":80 10"};
@@ -365,7 +226,7 @@ Result<sim::RunReport> run_crashed(std::uint64_t& before, const sim::CrashPlan& 
     house.write(IngressHouse::pod("b"));
     house.say_ready("b", true);
     house.change("front", fmt::format("{{rules: [{{port: 443, protocol: TCP, {}}}]}}", services));
-    (void)house.cluster().ask("DELETE", kPods + "/a");
+    (void)house.cluster().ask("DELETE", kIngressPods + "/a");
   });
   if (Result<> ran = house.cluster().run_until([&] { return *done; }); !ran) return pass(ran);
   if (Result<> settled = house.cluster().settle(kQuiet); !settled) return pass(settled);

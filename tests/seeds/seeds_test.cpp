@@ -147,6 +147,14 @@ TEST_F(Seeds, RandomHostPortsLookAsShown) {
         "/spec/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
     ASSERT_TRUE(wire::array_at(pod, terms) && wire::array_at(*shown, terms));
     EXPECT_EQ(wire::array_at(pod, terms)->size(), wire::array_at(*shown, terms)->size());
+    // Whoever comes to that port of the node finds the Pod.
+    const std::string name = name_of(pod);
+    std::string host;
+    ASSERT_TRUE(eventually([&] {
+      host = node_ip(get(kube::types::kPod, "default", name.substr(name.find('/') + 1)));
+      return !host.empty();
+    }));
+    expect_answer({host, model::port_of(port)}, name);
   }
 }
 

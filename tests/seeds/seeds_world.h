@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../playground/world.h"
+#include "ingress_world.h"
 #include "seed_page.h"
 
 namespace berth {
@@ -14,7 +14,7 @@ inline void replace_all(std::string& text, const std::string& from, const std::s
     text.replace(at, from.size(), to);
 }
 
-class Seeds : public World {
+class Seeds : public IngressWorld {
  protected:
   void SetUp() override {
     const std::string file = find_seed();
@@ -22,9 +22,6 @@ class Seeds : public World {
     blocks_ = blocks_of(read_file(file, kMaxPage).value());
     World::SetUp();
   }
-
-  using Array = wire::Array;
-  using Value = wire::Value;
 
   std::string block(int number) const {
     return blocks_.size() < static_cast<std::size_t>(number)

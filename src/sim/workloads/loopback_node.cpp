@@ -23,6 +23,9 @@ ObjectKey key_of(const Value& pod) {
           std::string(wire::string_at(pod, "/metadata/name"))};
 }
 
+// Names of container ports say what is spoken there, by custom.
+bool speaks_http(std::string_view name) { return name == "http" || name.starts_with("http-"); }
+
 }  // namespace
 
 // What a container has written; the station's thread writes too.
@@ -61,7 +64,8 @@ LoopbackNode::LoopbackNode(Tasks& tasks, kube::Client& client, Random random, No
     : client_(client),
       options_(std::move(options)),
       given_addresses_(static_cast<std::uint32_t>(random.below(kAddresses))),
-      pods_(tasks, client, kube::pod_projection({.labels = {}, .owners = false}), random.fork()),
+      pods_(tasks, client, kube::pod_projection({.owners = false}), random.fork()),
+      node_ports_(tasks, client, pods_.store(), random.fork(), options_.address),
       controller_(tasks, {.name = "loopback-node"},
                   [this](const Context& context, const ObjectKey& key) {
                     return reconcile(context, key);
@@ -81,6 +85,7 @@ void LoopbackNode::add_to(kube::Manager& manager) {
   manager.add(pods_.core());
   manager.on_lead([this](const Context& context) { return join_cluster(context); });
   manager.add(controller_);
+  node_ports_.add_to(manager);
 }
 
 Result<> LoopbackNode::join_cluster(const Context& context) {
@@ -272,14 +277,16 @@ Result<> LoopbackNode::open_ports(Room& room, const Value& pod) {
         const auto protocol = model::parse_transport(wire::string_at(port, "/protocol"));
         if (!protocol || !opened) continue;
         const auto inside = static_cast<model::Port>(int_or(port, "/containerPort", 0));
-        opened = open_port(room, *protocol, {room.running.address, inside}, container_name, name);
+        const bool http = speaks_http(wire::string_at(port, "/name"));
+        opened = open_port(room, {*protocol, {room.running.address, inside}, http}, container_name,
+                           name);
         const auto outside = static_cast<model::Port>(int_or(port, "/hostPort", 0));
         if (!opened || on_host || outside == 0) continue;
         const std::string_view ip = wire::string_at(port, "/hostIP");
         const bool everywhere = ip.empty() || ip == "0.0.0.0";
-        opened =
-            open_port(room, *protocol, {everywhere ? options_.address : std::string(ip), outside},
-                      container_name, name);
+        opened = open_port(
+            room, {*protocol, {everywhere ? options_.address : std::string(ip), outside}, http},
+            container_name, name);
       }
     }
     if (opened) return {};
@@ -289,20 +296,22 @@ Result<> LoopbackNode::open_ports(Room& room, const Value& pod) {
   return fail(Code::exhausted, "no free address in 127.16.0.0/12 after {} tries", kMaxAddressTries);
 }
 
-Result<> LoopbackNode::open_port(Room& room, model::Transport protocol, const model::Target& at,
-                                 const std::string& container, const std::string& pod) {
+Result<> LoopbackNode::open_port(Room& room, const Door& door, const std::string& container,
+                                 const std::string& pod) {
   const std::shared_ptr<Journal> journal = room.journals.at(container);
-  const char* const word = protocol == model::Transport::tcp ? "tcp" : "udp";
+  const bool tcp = door.protocol == model::Transport::tcp;
+  const char* const word = tcp ? "tcp" : "udp";
   Result<std::unique_ptr<edge::EchoStation::Place>> place =
-      station_->open({.protocol = protocol,
-                      .at = at,
+      station_->open({.protocol = door.protocol,
+                      .at = door.at,
                       .greeting = fmt::format("this is {}\n", pod),
-                      .on_talk = [journal, word, port = at.port](const std::string& peer) {
+                      .http = tcp && door.http,
+                      .on_talk = [journal, word, port = door.at.port](const std::string& peer) {
                         journal->add(fmt::format("{} {}: {}", word, port, peer));
                       }});
   if (!place) return pass(place);
   room.places.push_back(std::move(*place));
-  journal->add(fmt::format("echo server on {} {}", word, at.port));
+  journal->add(fmt::format("echo server on {} {}", word, door.at.port));
   return {};
 }
 

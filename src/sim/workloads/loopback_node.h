@@ -1,8 +1,9 @@
-// A node for one machine: scheduler and kubelet in one. Every Pod gets an address of its own in
-// 127.0.0.0/8 and says back what it hears on the ports that its containers declare.
+// A node for one machine: scheduler, kubelet and kube-proxy in one. Every Pod gets an address of
+// its own in 127.0.0.0/8 and says back what it hears on the ports that its containers declare; on
+// those that are called "http" or "http-..." it answers requests.
 //
 // It binds Pods, reports their status, honours readiness gates and probes' delays, gives out host
-// ports, and ends Pods that are being deleted. Owned by the playground; runs one controller. `exec`
+// ports, forwards node ports, and ends Pods that are being deleted. Owned by the playground. `exec`
 // and `log` may be called from any task, the rest is for set-up.
 #pragma once
 
@@ -21,6 +22,7 @@
 #include "kube/runtime/controller.h"
 #include "kube/runtime/event_recorder.h"
 #include "kube/runtime/manager.h"
+#include "sim/workloads/node_ports.h"
 #include "sim/workloads/pod_files.h"
 #include "sim/workloads/pod_status.h"
 
@@ -31,7 +33,7 @@ inline constexpr std::size_t kMaxLogLines = 1000;
 
 struct NodeOptions {
   std::string name = "loopback";
-  std::string address = "127.0.0.1";  // host ports are opened there
+  std::string address = "127.0.0.1";  // host ports and node ports are opened there
   std::size_t max_sockets = edge::kMaxEchoSockets;
 };
 
@@ -67,8 +69,13 @@ class LoopbackNode {
 
   Result<std::shared_ptr<Room>> open(const Context& context, const wire::Value& pod);
   Result<> open_ports(Room& room, const wire::Value& pod);
-  Result<> open_port(Room& room, model::Transport protocol, const model::Target& at,
-                     const std::string& container, const std::string& pod);
+  struct Door {
+    model::Transport protocol = model::Transport::tcp;
+    model::Target at{};
+    bool http = false;
+  };
+  Result<> open_port(Room& room, const Door& door, const std::string& container,
+                     const std::string& pod);
   void close(const kube::ObjectKey& key);
   std::shared_ptr<Room> room_of(const kube::ObjectKey& key) const;
   // Where it runs, or why it does not.
@@ -89,6 +96,7 @@ class LoopbackNode {
   mutable Mutex mu_;
   std::map<kube::ObjectKey, std::shared_ptr<Room>> rooms_ GUARDED_BY(mu_);
   kube::Informer<kube::Pod> pods_;
+  NodePorts node_ports_;
   kube::Controller controller_;
 };
 

@@ -221,6 +221,71 @@ TEST_F(LoopbackNodeTest, FilesFollowThePodAndLogsTellOfConnections) {
   EXPECT_EQ(node_->exec(a, "room", {"true"}).error().code, Code::not_found);
 }
 
+TEST_F(LoopbackNodeTest, APortThatIsCalledHttpAnswersRequests) {
+  create("web",
+         "{containers: [{name: room, image: 'x:1', ports: [{name: http, containerPort: "
+         "8000}, {name: httpd, containerPort: 8001}]}]}");
+  const Value web = wait_for("web", is_ready);
+  const auto heard = edge::ask_over_tcp(at(web, 8000), "GET /a HTTP/1.0\r\n\r\n", kTimeoutMs);
+  EXPECT_THAT(heard.value(), HasSubstr("\r\n\r\nthis is default/web\nGET /a HTTP/1.0\n"));
+  EXPECT_EQ(edge::ask_over_tcp(at(web, 8001), "ahoy", kTimeoutMs).value(),
+            "this is default/web\nahoy");
+}
+
+class NodePortTest : public LoopbackNodeTest {
+ protected:
+  static std::string labelled(const std::string& name) {
+    return fmt::format(
+        "apiVersion: v1\nkind: Pod\nmetadata: {{name: {}, namespace: default, labels: {{app: "
+        "web}}}}\nspec: {}\n",
+        name, kBothProtocols);
+  }
+  void make(const kube::ResourceType& type, const std::string& yaml) {
+    const auto made = client_->create(context_, type, wire::parse_yaml(yaml).value());
+    ASSERT_TRUE(made) << made.error().to_string();
+  }
+  // Who answers so many connections, in order.
+  std::vector<std::string> who(int times) {
+    std::vector<std::string> out;
+    for (int i = 0; i < times; ++i)
+      out.push_back(edge::ask_over_tcp(door(), "", kTimeoutMs).value_or("nobody"));
+    return out;
+  }
+  template <class Condition>
+  bool soon(Condition condition) {
+    const Context patience = context_.within(kPatience);
+    while (!condition()) {
+      if (patience.expired() || !sleep_for(tasks_, 10ms, {})) return false;
+    }
+    return true;
+  }
+  NodeOptions options() override { return {.address = door().ip}; }
+  // Of this process alone.
+  static model::Target door() {
+    return {fmt::format("127.15.{}.{}", ::getpid() / 250 % 250, 1 + ::getpid() % 250), 30080};
+  }
+  const std::string a_ = "this is default/a\n", b_ = "this is default/b\n";
+};
+
+TEST_F(NodePortTest, LeadsInTurnToThePodsThatAreReady) {
+  make(kPod, labelled("a"));
+  make(kPod, labelled("b"));
+  wait_for("a", is_ready);
+  wait_for("b", is_ready);
+  make(kube::types::kService,
+       "apiVersion: v1\nkind: Service\nmetadata: {name: web, namespace: default}\nspec: {type: "
+       "NodePort, selector: {app: web}, ports: [{name: t, protocol: TCP, port: 80, targetPort: "
+       "8000, nodePort: 30080}, {name: u, protocol: UDP, port: 80, targetPort: 8000, nodePort: "
+       "30080}]}\n");
+  ASSERT_TRUE(soon([&] { return who(1) != std::vector<std::string>{"nobody"}; }));
+  EXPECT_THAT(who(4), testing::UnorderedElementsAre(a_, a_, b_, b_));
+  EXPECT_EQ(edge::ask_over_udp(door(), "ahoy", kTimeoutMs).value(), "ahoy");
+  ASSERT_TRUE(client_->remove(context_, kPod, {"default", "a"}));
+  EXPECT_TRUE(soon([&] { return who(3) == std::vector{b_, b_, b_}; }));
+  ASSERT_TRUE(client_->remove(context_, kube::types::kService, {"default", "web"}));
+  EXPECT_TRUE(soon([&] { return who(1) == std::vector<std::string>{"nobody"}; }));
+}
+
 class SmallNodeTest : public LoopbackNodeTest {
  protected:
   NodeOptions options() override { return {.max_sockets = 2}; }

@@ -96,15 +96,20 @@ struct Group {
   PodList pods{};
 };
 
-std::vector<Group> groups_of(const AnyObject& service, const PodList& pods) {
+// Those that it selects and that have an address, by name.
+PodList pods_of(const AnyObject& service, const PodList& pods) {
   PodList chosen;
   const Object& selector = object_or_empty(service.value, "/spec/selector");
   std::ranges::copy_if(pods, std::back_inserter(chosen), [&](const PodPtr& pod) {
     return selects(selector, pod->meta.labels) && !pod->ips.empty() && !pod->finished();
   });
   std::ranges::sort(chosen, std::less{}, [](const PodPtr& pod) { return pod->meta.name; });
+  return chosen;
+}
+
+std::vector<Group> groups_of(const AnyObject& service, const PodList& pods) {
   std::vector<Group> groups;
-  for (const PodPtr& pod : chosen) {
+  for (const PodPtr& pod : pods_of(service, pods)) {
     Array ports = ports_for(service.value, *pod);
     auto at = std::ranges::find(groups, ports, &Group::ports);
     if (at == groups.end()) at = groups.insert(at, Group{.ports = std::move(ports)});
@@ -257,6 +262,27 @@ Result<Writes> plan_service(const AnyObject& service, const ServiceNumbers& in_u
   }
   if (operations.empty()) return Writes{};
   return Writes{patch_write(service.meta, std::move(operations))};
+}
+
+std::vector<NodePortLead> node_port_leads(const AnyObject& service, const PodList& pods) {
+  std::vector<NodePortLead> out;
+  if (service.meta.deleting || !has_node_ports(service.value)) return out;
+  const PodList chosen = pods_of(service, pods);
+  for (const Value& port : array_or_empty(service.value, "/spec/ports")) {
+    const auto protocol = model::parse_transport(wire::string_at(port, "/protocol"));
+    const std::int64_t number = int_or(port, "/nodePort", 0);
+    if (!protocol || number == 0) continue;
+    NodePortLead lead{.protocol = *protocol, .port = model::port_of(number)};
+    for (const PodPtr& pod : chosen) {
+      const std::int64_t inside = target_port(port, *pod);
+      if (inside == 0 || !counts_as_ready(service, *pod)) continue;
+      lead.targets.push_back({pod->ips.front(), model::port_of(inside)});
+    }
+    std::ranges::sort(lead.targets);
+    lead.targets.erase(std::ranges::unique(lead.targets).begin(), lead.targets.end());
+    out.push_back(std::move(lead));
+  }
+  return out;
 }
 
 EndpointsPlan plan_endpoints(const AnyObject& service, const PodList& pods, const AnyPtr& endpoints,

@@ -1,6 +1,7 @@
 // What Services get from a cluster: addresses and node ports, and the endpoints behind them. Pure.
 #pragma once
 
+#include "model/port.h"
 #include "sim/workloads/write.h"
 
 namespace berth::workloads {
@@ -19,6 +20,15 @@ ServiceNumbers numbers_in_use(const AnyList& services);
 
 // What is missing of its cluster IP and node ports. An error when the range is used up.
 Result<Writes> plan_service(const AnyObject& service, const ServiceNumbers& in_use);
+
+// A node port and the Pods behind it.
+struct NodePortLead {
+  model::Transport protocol = model::Transport::tcp;
+  model::Port port = 0;
+  std::vector<model::Target> targets{};  // sorted, none twice
+};
+// Of a Service that is there; without Pods they lead nowhere. `pods` are those of its namespace.
+std::vector<NodePortLead> node_port_leads(const AnyObject& service, const PodList& pods);
 
 struct EndpointsPlan {
   Writes endpoints{};

@@ -128,6 +128,26 @@ TEST(EndpointsPlan, NamedPortsAreLookedUpInEachPod) {
   EXPECT_THAT(plan.slices, SizeIs(2));
 }
 
+TEST(NodePortLeads, OfPodsThatAreReadyByThePortsThatTheyDeclare) {
+  const AnyPtr web = service(
+      "web",
+      "{type: NodePort, selector: {app: room}, ports: [{port: 80, targetPort: game, protocol: TCP, "
+      "nodePort: 30080}, {port: 81, targetPort: 9, protocol: UDP, nodePort: 30081}]}");
+  const std::string game = "[{name: game, containerPort: 8000, protocol: TCP}]";
+  const PodList pods{pod({.name = "a", .ip = "127.16.0.2", .ports = game}),
+                     pod({.name = "b", .ip = "127.16.0.1"}),
+                     pod({.name = "c", .ready = false, .ip = "127.16.0.3", .ports = game}),
+                     pod({.name = "d", .deleting = true, .ip = "127.16.0.4", .ports = game})};
+  const std::vector<NodePortLead> leads = node_port_leads(*web, pods);
+  ASSERT_THAT(leads, SizeIs(2));
+  EXPECT_EQ(leads[0].port, 30080);
+  EXPECT_THAT(leads[0].targets, ElementsAre(model::Target{"127.16.0.2", 8000}));
+  EXPECT_EQ(leads[1].protocol, model::Transport::udp);
+  EXPECT_THAT(leads[1].targets,
+              ElementsAre(model::Target{"127.16.0.1", 9}, model::Target{"127.16.0.2", 9}));
+  EXPECT_THAT(node_port_leads(*service("plain", kPlain), pods), IsEmpty());
+}
+
 TEST(EndpointsPlan, SlicesAreBounded) {
   PodList pods;
   for (int i = 0; i < 250; ++i) {

@@ -26,7 +26,11 @@ Array dump_targets(const Rule& rule) {
 Array dump_rules(const Listener& listener) {
   Array out;
   for (const Rule& rule : listener.rules) {
-    Object one{{"targets", dump_targets(rule)}};
+    Object one{{"scheduler", rule.scheduler},
+               {"sessionSeconds", rule.session_seconds},
+               {"healthCheck", rule.health_check},
+               {"certificate", encode_certificate(rule.certificate)},
+               {"targets", dump_targets(rule)}};
     if (!rule.id.empty()) {
       one["id"] = rule.id;
       one["domain"] = rule.domain();
@@ -47,6 +51,7 @@ Object dump_load_balancer(const LoadBalancer& lb, const Traffic& traffic) {
                {"protocol", listener.protocol},
                {"port", listener.port},
                {"endPort", listener.end_port},
+               {"certificate", encode_certificate(listener.certificate)},
                {"rules", dump_rules(listener)}};
     if (const auto told = traffic.find(id); told != traffic.end()) one["traffic"] = told->second;
     listeners.push_back(std::move(one));

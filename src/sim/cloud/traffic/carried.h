@@ -16,7 +16,7 @@ std::string loopback_of(std::string_view vip);
 // With its targets. `unsupported`: nothing of it can be carried yet.
 Result<model::ListenerSpec> carried_as(const tencent::Listener& listener);
 
-// What makes it another listener: these cannot be changed.
+// What makes it another listener: the rest follows the cloud while it is open.
 bool is_same_listener(const model::ListenerSpec& a, const model::ListenerSpec& b);
 
 }  // namespace berth::sim::traffic

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "lb/plan.h"
 #include "sim/cloud/traffic/carried.h"
+#include "sim/cloud/traffic/made_up_certificates.h"
 
 namespace berth::sim::traffic {
 namespace {
@@ -20,28 +22,16 @@ edge::AddressPlan addresses_of(tencent::Cloud& cloud) {
   };
 }
 
-// What must be said to the edge so that its targets are those.
-lb::TargetChange difference(const model::ListenerId& at_edge, const model::ListenerSpec& there,
-                            const model::ListenerSpec& wished) {
-  const std::vector<model::WeightedTarget> before = model::targets_of(there);
-  lb::TargetChange out{.rule = {at_edge, {}}};
-  for (const model::WeightedTarget& one : model::targets_of(wished))
-    if (std::ranges::find(before, one) == before.end()) out.add.push_back(one);
-  for (const model::WeightedTarget& one : before) {
-    const auto after = model::targets_of(wished);
-    if (std::ranges::find(after, one.target, &model::WeightedTarget::target) == after.end())
-      out.remove.push_back(one.target);
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Carrier>> Carrier::start(Tasks& tasks, tencent::Cloud& cloud,
                                                 CarrierOptions options) {
   const edge::LowPorts low = options.low_ports.value_or(edge::low_ports_of_process());
-  Result<std::unique_ptr<edge::EdgeDriver>> edge = edge::EdgeDriver::start(
-      {.addresses = addresses_of(cloud), .low_ports = low, .loopback_targets = true});
+  Result<std::unique_ptr<edge::EdgeDriver>> edge =
+      edge::EdgeDriver::start({.addresses = addresses_of(cloud),
+                               .low_ports = low,
+                               .loopback_targets = true,
+                               .certificates = std::make_shared<MadeUpCertificates>()});
   if (!edge) return pass(edge);
   return std::unique_ptr<Carrier>(new Carrier(tasks, cloud, low, std::move(*edge)));
 }
@@ -111,6 +101,7 @@ bool Carrier::carry(const Context& context, const std::string& lb) {
   }
   close_others(context, place, there, wished);
   open_new(context, place, there, wished, notes);
+  set_rules(context, place, there, wished, notes);
   lead(context, place, there, wished, notes);
   for (const auto& [id, spec] : wished) {
     complete = complete && !notes.contains(id);
@@ -134,43 +125,75 @@ void Carrier::close_others(const Context& context, const lb::Place& place, Liste
   if (!gone.empty()) (void)edge_->remove(context, place, gone);
 }
 
+// Without what it leads to: of layer 7 without rules, too.
 void Carrier::open_new(const Context& context, const lb::Place& place, Listeners& there,
                        const Wished& wished, Notes& notes) {
   for (const auto& [id, spec] : wished) {
     if (there.contains(id)) continue;
-    const model::ListenerSpec fresh = model::without_targets(spec);
+    model::ListenerSpec fresh = model::without_targets(spec);
+    if (model::is_layer7(spec.protocol)) fresh.rules.clear();
     Result<model::ListenerId> made = edge_->create(context, place, {&fresh, 1}).front();
     if (made) {
-      there.emplace(id, Carried{.at_edge = std::move(*made), .spec = fresh});
+      there.emplace(id, Carried{.at_edge = std::move(*made), .spec = std::move(fresh)});
     } else {
       notes[id] = made.error().to_string();
     }
   }
 }
 
-void Carrier::lead(const Context& context, const lb::Place& place, Listeners& there,
-                   const Wished& wished, Notes& notes) {
-  std::vector<std::string> ids;
-  std::vector<lb::TargetChange> changes;
+void Carrier::set_rules(const Context& context, const lb::Place& place, Listeners& there,
+                        const Wished& wished, Notes& notes) {
   for (auto& [id, carried] : there) {
     const model::ListenerSpec& spec = wished.at(id);
-    const model::RuleAttributes& attributes = spec.rules.front().attributes;
-    if (carried.spec.rules.front().attributes != attributes) {
-      const lb::RuleChange change{{carried.at_edge, {}}, attributes};
-      (void)edge_->change_rules(context, place, {&change, 1});
-      carried.spec.rules.front().attributes = attributes;
+    std::vector<model::Rule>& rules = carried.spec.rules;
+    std::erase_if(rules, [&](const model::Rule& rule) {
+      const lb::RuleRef gone{carried.at_edge, rule.key};
+      return model::find_rule(spec, rule.key) == nullptr &&
+             edge_->remove_rules(context, place, {&gone, 1}).front();
+    });
+    for (const model::Rule& rule : spec.rules) {
+      model::Rule* const known = model::find_rule(carried.spec, rule.key);
+      if (known != nullptr && known->attributes == rule.attributes) continue;
+      const lb::RuleRef at{carried.at_edge, rule.key};
+      const lb::NewRule fresh{at, rule.attributes};
+      const lb::RuleChange change{at, rule.attributes};
+      const Result<> done = known == nullptr
+                                ? edge_->create_rules(context, place, {&fresh, 1}).front()
+                                : edge_->change_rules(context, place, {&change, 1}).front();
+      if (!done) {
+        notes[id] = done.error().to_string();
+      } else if (known == nullptr) {
+        rules.push_back({.key = rule.key, .attributes = rule.attributes});
+        model::sort(carried.spec);
+      } else {
+        known->attributes = rule.attributes;
+      }
     }
-    lb::TargetChange change = difference(carried.at_edge, carried.spec, spec);
-    if (change.add.empty() && change.remove.empty()) continue;
-    ids.push_back(id);
-    changes.push_back(std::move(change));
+  }
+}
+
+void Carrier::lead(const Context& context, const lb::Place& place, Listeners& there,
+                   const Wished& wished, Notes& notes) {
+  std::vector<std::pair<std::string, model::Rule*>> led;  // what each change is for
+  std::vector<lb::TargetChange> changes;
+  for (auto& [id, carried] : there) {
+    for (model::Rule& rule : carried.spec.rules) {
+      const model::Rule* const wish = model::find_rule(wished.at(id), rule.key);
+      if (wish == nullptr) continue;
+      lb::TargetChange change =
+          lb::target_change({carried.at_edge, rule.key}, wish->targets, rule.targets);
+      if (change.add.empty() && change.remove.empty()) continue;
+      led.emplace_back(id, &rule);
+      changes.push_back(std::move(change));
+    }
   }
   const std::vector<Result<>> outcomes = edge_->change_targets(context, place, changes);
-  for (std::size_t i = 0; i < ids.size(); ++i) {
+  for (std::size_t i = 0; i < led.size(); ++i) {
+    const auto& [id, rule] = led[i];
     if (outcomes[i]) {
-      there.at(ids[i]).spec = wished.at(ids[i]);
+      rule->targets = model::find_rule(wished.at(id), rule->key)->targets;
     } else {
-      notes[ids[i]] = outcomes[i].error().to_string();
+      notes[id] = outcomes[i].error().to_string();
     }
   }
 }

@@ -53,6 +53,8 @@ class Carrier {
                     const Wished& wished);
   void open_new(const Context& context, const lb::Place& place, Listeners& there,
                 const Wished& wished, Notes& notes);
+  void set_rules(const Context& context, const lb::Place& place, Listeners& there,
+                 const Wished& wished, Notes& notes);
   void lead(const Context& context, const lb::Place& place, Listeners& there, const Wished& wished,
             Notes& notes);
   std::string where(const std::vector<std::string>& vips, const model::ListenerSpec& spec) const;

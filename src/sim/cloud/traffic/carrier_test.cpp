@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/threads.h"
+#include "edge/test_sites.h"
 #include "edge/test_support.h"
 #include "sim/cloud/traffic/carried.h"
 
@@ -130,8 +131,64 @@ TEST_F(CarrierTest, APortThatSomebodyElseHasIsTakenWhenItIsFree) {
 
 TEST_F(CarrierTest, WhatIsNotCarriedYetSaysSo) {
   const model::Port port = edge::testing::Edge::fresh_port();
-  const std::string id = add("HTTPS", port, port, {{rooms_.open_room("room"), 10}});
-  EXPECT_EQ(told(id), "HTTPS carries no traffic yet");
+  const std::string id = add("QUIC", port, port, {{rooms_.open_room("room"), 10}});
+  EXPECT_EQ(told(id), "QUIC carries no traffic yet");
+}
+
+class CarrierSiteTest : public CarrierTest {
+ protected:
+  void SetUp() override {
+    BERTH_NEEDS_HAPROXY();
+    CarrierTest::SetUp();
+  }
+  model::Target site(const std::string& name) {
+    sites_.push_back(
+        std::make_unique<edge::testing::HttpRoom>(edge::testing::Edge().room_at(), name));
+    return sites_.back()->at();
+  }
+  std::string add_site(const std::string& protocol, model::Port port) {
+    tencent::Listener listener{.protocol = protocol, .port = port};
+    if (protocol == "HTTPS") listener.certificate = {{"CertId", "cert-1"}};
+    return cloud_.add_listener(kLb, std::move(listener));
+  }
+  void rule(const std::string& listener, const std::string& domain, const std::string& url,
+            const model::Target& at) {
+    cloud_.edit(kLb, [&](tencent::LoadBalancer& lb) {
+      tencent::Rule rule{.id = "loc-" + domain + url, .domains = {domain}, .url = url};
+      rule.targets.push_back({.ip = at.ip, .port = at.port, .weight = 10});
+      lb.listeners.at(listener).rules.push_back(std::move(rule));
+    });
+    carrier_->follow({});
+  }
+  std::vector<std::unique_ptr<edge::testing::HttpRoom>> sites_;
+};
+
+TEST_F(CarrierSiteTest, DomainsAndPathsLeadWhereTheirRulesSay) {
+  const model::Port port = edge::testing::Edge::fresh_port();
+  const std::string id = add_site("HTTP", port);
+  rule(id, "a.example.com", "/", site("home"));
+  rule(id, "a.example.com", "/lobby", site("lobby"));
+  const auto said = [&](const std::string& path) {
+    return edge::testing::get({vip(), port}, "a.example.com", path).first_line();
+  };
+  EXPECT_EQ(said("/lobby/1"), "lobby");
+  EXPECT_EQ(said("/x"), "home");
+  EXPECT_EQ(told(id), fmt::format("open at {}:{}", vip(), port));
+  cloud_.edit(kLb, [&](tencent::LoadBalancer& lb) { lb.listeners.at(id).rules.pop_back(); });
+  carrier_->follow({});
+  EXPECT_EQ(said("/lobby/1"), "home") << "its rule is gone";
+}
+
+TEST_F(CarrierSiteTest, TlsEndsAtTheCloudWithACertificateThatIsMadeUp) {
+  const model::Port port = edge::testing::Edge::fresh_port();
+  const std::string id = add_site("HTTPS", port);
+  rule(id, "a.example.com", "/", site("home"));
+  const Command curl{.program = "curl",
+                     .args = {"-sSk", "--max-time", "20", "--resolve",
+                              fmt::format("a.example.com:{}:{}", port, vip()),
+                              fmt::format("https://a.example.com:{}/", port)}};
+  const CommandResult result = run_command({.tasks = tasks_}, curl).value();
+  EXPECT_TRUE(result.out.starts_with("home\n")) << result.out << result.err;
 }
 
 TEST_F(CarrierTest, LowPortsAreOpenAtAnOffsetWhichIsTold) {
