@@ -44,12 +44,16 @@ model::PortRange used_ports(const api::PortPoolItem& item) {
   return {api::slot_ports(item, 0).first, api::slot_ports(item, api::slot_count(item) - 1).last};
 }
 
+std::string progress_of(const frontend::PartReport& report) {
+  return fmt::format("{} of {} listeners are ready", report.ready, report.wanted);
+}
+
 void judge(const frontend::PartReport& report, api::PortPoolItemStatus& status) {
   status.status = std::string(api::kNotReady);
   if (!report.problem.empty()) {
     status.message = report.problem;
   } else if (report.ready < report.wanted) {
-    status.message = fmt::format("{} of {} listeners are ready", report.ready, report.wanted);
+    status.message = progress_of(report);
   } else {
     status.status = status.message = std::string(api::kReady);
   }
@@ -203,6 +207,24 @@ api::PortPoolStatus pool_status(const api::PortPool& pool,
       status.pool_items, [](const auto& item) { return item.status == api::kReady; });
   if (!ready) status.status = std::string(api::kNotReady);
   return status;
+}
+
+void add_reasons(const frontend::Survey& survey, api::PortPoolStatus& status) {
+  std::map<std::string_view, const api::Listener*> first;  // by item
+  for (const frontend::FoundListener& one : survey.found) {
+    const api::Listener& listener = *one.listener;
+    if (listener.status.listener_id.empty() && !listener.status.message.empty())
+      first.try_emplace(one.wanted->part, &listener);
+  }
+  for (api::PortPoolItemStatus& item : status.pool_items) {
+    const auto listener = first.find(item.item_name);
+    const auto report = survey.reports.find(item.item_name);
+    if (listener == first.end() || report == survey.reports.end() ||
+        item.message != progress_of(report->second))
+      continue;
+    item.message += fmt::format("; Listener {}: {}", listener->second->meta.name,
+                                listener->second->status.message);
+  }
 }
 
 bool is_stray(const api::Listener& lock, const api::Listener& listener) {

@@ -44,6 +44,10 @@ api::PortPoolStatus pool_status(const api::PortPool& pool,
                                 const std::map<std::string, std::size_t>& leaving,
                                 const BalancerOf& balancer_of, const claims::RefsOf& refs_of);
 
+// Adds to items that wait for listeners what is said of the first one that its load balancer does
+// not take.
+void add_reasons(const frontend::Survey& survey, api::PortPoolStatus& status);
+
 // Listeners of a free slot that lead somewhere: a late write of a former leader. By lock.
 bool is_stray(const api::Listener& lock, const api::Listener& listener);
 

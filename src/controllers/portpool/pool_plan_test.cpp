@@ -206,6 +206,27 @@ TEST_F(Status, SaysHowFarItIs) {
   EXPECT_EQ(status().pool_items[1].status, "Ready") << "the other item is not held up";
 }
 
+TEST_F(Status, SaysWhyALoadBalancerDoesNotTakeAListener) {
+  reports_["item1"].ready = 1;
+  const WantedListener wanted{.part = "item1"};
+  api::Listener refused = lock_at({.ports = {30001, 30001}});
+  refused.status.listener_id.clear();
+  refused.status.message = "forbidden: no permission";
+  frontend::Survey survey{.reports = reports_};
+  survey.found = {{&wanted, std::make_shared<const api::Listener>(refused)}};
+  api::PortPoolStatus told = status();
+  add_reasons(survey, told);
+  EXPECT_EQ(told.pool_items[0].message,
+            "1 of 2 listeners are ready; Listener demo-tcp-30001: forbidden: no permission");
+  EXPECT_EQ(told.pool_items[1].message, "Ready");
+  // It has it; where it leads is for the Pod to know.
+  refused.status.listener_id = "lbl-1";
+  survey.found = {{&wanted, std::make_shared<const api::Listener>(refused)}};
+  told = status();
+  add_reasons(survey, told);
+  EXPECT_EQ(told.pool_items[0].message, "1 of 2 listeners are ready");
+}
+
 TEST_F(Status, SaysWhatIsInTheWay) {
   reports_["item1"] = {2, 0, "are granted to PortPool games/halls"};
   EXPECT_EQ(status().pool_items[0].status, "NotReady");

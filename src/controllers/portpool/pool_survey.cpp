@@ -83,6 +83,8 @@ bool concerns_pool(const kube::Change<api::Listener>& change, const api::PortPoo
   if (has_claim_text(a) != has_claim_text(b) || a.meta.deleting != b.meta.deleting ||
       a.status.listener_id.empty() != b.status.listener_id.empty())
     return true;
+  // Why its load balancer does not take it is said by the pool, too.
+  if (b.status.listener_id.empty() && a.status.message != b.status.message) return true;
   if (claims::has_targets(b.spec) && is_of_free_slot(b, listeners)) return true;
   if (!claims::claim_text(b).empty() || claims::claim_text(a).empty()) return false;
   // It is free now. Of an item that is leaving it may go; a peer may lead somewhere all the same.

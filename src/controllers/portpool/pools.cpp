@@ -147,8 +147,8 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
   const BalancerOf balancer_of = [this](const model::LoadBalancerRef& lb) {
     return caches_.balancers.get({"", model::object_name(lb)});
   };
-  const api::PortPoolStatus status =
-      pool_status(pool, survey.reports, leaving, balancer_of, refs_of_);
+  api::PortPoolStatus status = pool_status(pool, survey.reports, leaving, balancer_of, refs_of_);
+  add_reasons(survey, status);
   const Object wanted = api::encode(status);
   if (wanted == api::encode(pool.status)) return {};
   const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},
