@@ -53,11 +53,17 @@ model::LoadBalancerDefaults clb_defaults() {
   return {.provider = model::Provider::tencent, .region = std::string(kClbRegion)};
 }
 
-ClbCloud::ClbCloud(ClbOptions options) : options_(std::move(options)), cloud_(options_.settings) {
+ClbCloud::ClbCloud(ClbOptions options)
+    : options_(std::move(options)), cloud_(options_.settings), secret_key_(kSecretKey) {
   cloud_.add_account(options_.account);
+  give_key({"*:*"});
+}
+
+void ClbCloud::give_key(const sim::tencent::Policy& policy) {
   cloud_.add_key({.secret_id = std::string(kSecretId),
                   .secret_key = Secret(std::string(kSecretKey)),
-                  .account = options_.account.uin});
+                  .account = options_.account.uin,
+                  .policy = policy});
 }
 
 void ClbCloud::add_load_balancer(const std::string& reference, sim::tencent::LoadBalancer about) {
@@ -176,7 +182,7 @@ app::DriverPart ClbCloud::connect(sim::Process& process, net::Transport& to_serv
       process, connected->transport,
       {.options = {.region = std::string(kClbRegion),
                    .calls_per_second = options_.settings.limits.calls_per_second},
-       .credentials = {.id = std::string(kSecretId), .key = Secret(std::string(kSecretKey))}},
+       .credentials = {.id = std::string(kSecretId), .key = Secret(secret_key_)}},
       options_.credentials
           ? providers::tencent_credentials(
                 to_server,

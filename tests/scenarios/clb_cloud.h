@@ -52,6 +52,10 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   // Somebody's hand.
   void edit(const std::string& lb, const std::function<void(sim::tencent::LoadBalancer&)>& change);
   void remove_load_balancer(const std::string& lb);
+  // What our key may do from now on.
+  void give_key(const sim::tencent::Policy& policy);
+  // Processes that start from now on have this SecretKey, whatever the cloud has.
+  void sign_with(const std::string& secret_key) { secret_key_ = secret_key; }
   // The id of a listener that is no stranger's; empty: there is none.
   std::string any_of_ours(const sim::tencent::LoadBalancer& lb, Random& random) const;
 
@@ -89,6 +93,7 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
 
   const ClbOptions options_;
   sim::tencent::Cloud cloud_;
+  std::string secret_key_;
   std::map<std::string, sim::tencent::Listener> strangers_;  // by id
   std::map<std::string, std::string> strangers_places_;      // their load balancers, by id
   std::map<model::LoadBalancerRef, Listeners> seen_;

@@ -276,6 +276,16 @@ TEST_F(PoolSurveyTest, APortThatChangesHandsIsNoReasonToLookAtItsPool) {
 
   const auto bare = std::make_shared<const api::Listener>(peer_at(at(30000)));
   EXPECT_TRUE(concerns(free, bare)) << "its annotation comes back";
+  api::Listener unmade = *free;
+  unmade.status = {.status = std::string(api::kNotSynced)};
+  api::Listener refused = unmade;
+  refused.status.message = "forbidden: no permission";
+  EXPECT_TRUE(concerns(std::make_shared<const api::Listener>(unmade),
+                       std::make_shared<const api::Listener>(refused)))
+      << "the pool says why";
+  refused.status.listener_id = unmade.status.listener_id = "lbl-1";
+  EXPECT_FALSE(concerns(std::make_shared<const api::Listener>(unmade),
+                        std::make_shared<const api::Listener>(refused)));
   EXPECT_TRUE(concerns(free, std::make_shared<const api::Listener>(leading_to(*free, "10.0.0.9"))))
       << "it leads somewhere, and nobody has it";
   pool_.meta.deleting = true;
