@@ -21,6 +21,11 @@ using namespace std::chrono_literals;
 const std::string kOfGames =
     "/api/v1/namespaces/games/secrets/ingress-secret.networkextension.bkbcs.tencent.com";
 
+const std::string kGone =
+    R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404})";
+const std::string kRefused =
+    R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403})";
+
 class TencentSecrets : public ::testing::Test {
  protected:
   void use(TencentCredentials sources) {
@@ -93,7 +98,7 @@ TEST_F(TencentSecrets, OfANamespaceAreThoseOfItsOwnSecret) {
 
 TEST_F(TencentSecrets, ANamespaceWithoutItsSecretIsToldHowToMakeIt) {
   use({.given = {.id = "AKIDp", .key = Secret("key")}, .of_namespaces = true});
-  transport_.answer(404).answer(200, ns("uid-1", false));
+  transport_.answer(404, kGone).answer(200, ns("uid-1", false));
   const auto none = get("games");
   ASSERT_FALSE(none) << "never with those of the process";
   EXPECT_EQ(none.error().code, Code::forbidden);
@@ -101,7 +106,7 @@ TEST_F(TencentSecrets, ANamespaceWithoutItsSecretIsToldHowToMakeIt) {
                                                   "ingress-secret.networkextension.bkbcs.tencent."
                                                   "com"));
   tasks_.advance(1s);
-  transport_.answer(403);
+  transport_.answer(403, kRefused);
   EXPECT_THAT(get("games").error().to_string(), HasSubstr("give the controller's service account"));
 }
 
@@ -112,13 +117,13 @@ TEST_F(TencentSecrets, OfANamespaceThatGoesStayAsLongAsItGoes) {
   EXPECT_EQ(get("games")->id, "AKIDg");
   for (int i = 0; i < 3; ++i) {
     tasks_.advance(10min);
-    transport_.answer(404).answer(200, ns("uid-1", true));
+    transport_.answer(404, kGone).answer(200, ns("uid-1", true));
     const auto still = get("games");
     ASSERT_TRUE(still) << still.error().to_string();
     EXPECT_EQ(still->id, "AKIDg");
   }
   tasks_.advance(10s);
-  transport_.answer(404).answer(200, ns("uid-2", true));
+  transport_.answer(404, kGone).answer(200, ns("uid-2", true));
   EXPECT_FALSE(get("games")) << "another one of that name";
 }
 
@@ -127,7 +132,7 @@ TEST_F(TencentSecrets, WithdrawnFromANamespaceThatStaysAreNotUsedAgain) {
   transport_.answer(200, secret("AKIDg", "key")).answer(200, ns("uid-1", false));
   EXPECT_TRUE(get("games"));
   tasks_.advance(10s);
-  transport_.answer(404).answer(200, ns("uid-1", false));
+  transport_.answer(404, kGone).answer(200, ns("uid-1", false));
   EXPECT_EQ(get("games").error().code, Code::forbidden);
 }
 
