@@ -7,6 +7,7 @@
 #include "controllers/listener/reconcile.h"
 #include "controllers/loadbalancer/name_book.h"
 #include "controllers/loadbalancer/reconcile.h"
+#include "modules/core/listener_metrics.h"
 
 namespace berth::modules::core {
 namespace {
@@ -51,7 +52,12 @@ struct Parts {
               }),
         balancer_controller(p.tasks, p.leader_client, balancers.store(), blocks.store(),
                             listeners.store(), grantor, config.load_balancers, drivers, engine,
-                            balancer_credentials(), &p.registry) {
+                            balancer_credentials(), &p.registry),
+        metrics(p.registry, listeners.store(),
+                {.version = config.version,
+                 .cloud = std::string(model::to_string(config.load_balancers.provider)),
+                 .health = [this](const LoadBalancerRef& lb) { return health_of(lb); },
+                 .defaults = config.load_balancers}) {
     claims::add_indexes(listeners.store(), config.load_balancers);
     claims::add_indexes(balancers.store());
     claims::add_indexes(blocks.store());
@@ -135,6 +141,11 @@ struct Parts {
     return out;
   }
 
+  std::vector<lb::TargetHealth> health_of(const LoadBalancerRef& lb) const {
+    const lb::Driver* const driver = drivers.of(lb);
+    return driver && driver->health ? driver->health->last(lb) : std::vector<lb::TargetHealth>{};
+  }
+
   // The load balancers that this feed looks at for metrics. Followers ask nobody.
   std::vector<lb::Place> places_of(const lb::HealthFeed& feed) {
     std::vector<lb::Place> out;
@@ -165,6 +176,7 @@ struct Parts {
   engine::Engine engine;
   controllers::loadbalancer::NameBook names;
   controllers::loadbalancer::LoadBalancerController balancer_controller;
+  ListenerMetrics metrics;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "admission/webhooks.h"
 #include "api/decode.h"
 #include "controllers/ingress/ingresses.h"
+#include "frontend/failures.h"
 
 namespace berth::modules::ingress {
 namespace {
@@ -45,6 +46,7 @@ struct Parts {
                     .own_namespace_only = p.config.ingress_own_namespace,
                     .exempt_namespaces = p.config.exempt_namespaces},
                    &p.registry) {
+    frontend::count_changes("ingress", p.caches.of(api::ingress_projection).store(), p.registry);
     p.core->vouchers.emplace(
         controllers::ingress::kIngressOwner,
         [this](const api::Listener& listener) { return controller.vouch(listener); });

@@ -103,11 +103,7 @@ struct Parts {
                  .claim_lifetime = config.claim_lifetime,
                  .may_write = p.may_write},
                 &p.registry),
-        metrics(p.registry, slots, pools, listeners, bindings,
-                {.version = config.version,
-                 .cloud = std::string(model::to_string(config.load_balancers.provider)),
-                 .health = [this](const model::LoadBalancerRef& lb) { return health_of(lb); },
-                 .defaults = config.load_balancers}) {
+        metrics(p.registry, slots, pools, bindings) {
     controllers::portpool::add_pod_indexes(pods);
     slots.on_room([this](const kube::ObjectKey& pool) { refused.on_room(pool); });
     add_to_core(*p.core);
@@ -163,11 +159,6 @@ struct Parts {
     if (auto event = admission::refusal_event(request, answer.error()))
       events.record(std::move(*event));
     return answer;
-  }
-
-  std::vector<lb::TargetHealth> health_of(const model::LoadBalancerRef& lb) const {
-    const lb::Driver* const driver = drivers.of(lb);
-    return driver && driver->health ? driver->health->last(lb) : std::vector<lb::TargetHealth>{};
   }
 
   Tasks& tasks;

@@ -2,6 +2,7 @@
 
 #include "admission/pod_patch.h"
 #include "admission/port_wishes.h"
+#include "frontend/failures.h"
 
 namespace berth::modules::port_pools {
 namespace {
@@ -29,36 +30,16 @@ kube::ObjectKey name_for(const kube::AdmissionRequest& request) {
 }  // namespace
 
 PoolMetrics::PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
-                         kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
-                         kube::Store<api::PortBinding>& bindings, PoolMetricsOptions options)
-    : options_(std::move(options)),
-      registry_(registry),
+                         kube::Store<api::PortPool>& pools, kube::Store<api::PortBinding>& bindings)
+    : registry_(registry),
       slots_(slots),
-      listeners_(listeners),
       bindings_(bindings),
       latency_(registry.histogram("bkbcs_ingressctrl_portpool_bind_latency_seconds",
                                   "From the creation of a Pod until all of its ports led to it.",
                                   {}, kBindBuckets)) {
-  registry
-      .gauge("bkbcs_ingressctrl_controller_info", "1, with what runs.",
-             {{"version", options_.version}, {"cloud", options_.cloud}})
-      .set(1);
-  count_events("portpool", pools);
-  count_events("listener", listeners);
-  count_events("portbinding", bindings);
+  frontend::count_changes("portpool", pools, registry);
+  frontend::count_changes("portbinding", bindings, registry);
   hook_ = registry.before_scrape([this] { before_scrape(); });
-}
-
-template <class Kind>
-void PoolMetrics::count_events(const std::string& object, kube::Store<Kind>& store) {
-  const auto counter = [&](const char* type) {
-    return &registry_.counter("bkbcs_ingressctrl_event_counter", "Changes that were seen.",
-                              {{"object", object}, {"type", type}});
-  };
-  store.on_change([add = counter("add"), update = counter("update"),
-                   gone = counter("delete")](const kube::Change<Kind>& change) {
-    (change.before ? (change.after ? update : gone) : add)->increment();
-  });
 }
 
 void PoolMetrics::pod_became_ready(Duration waited) { latency_.observe(to_seconds(waited)); }
@@ -95,9 +76,7 @@ void PoolMetrics::before_scrape() {
        "Slots of a pool's item: single ports, or segments.", total);
   show("bkbcs_ingressctrl_cache_poolitem_portitem_used", "Those that Pods have.", used);
   show("bkbcs_ingressctrl_portbinding_total", "PortBindings by status.", count_bindings());
-  show("bkbcs_ingressctrl_listener_total", "Listeners by what they are.", count_listeners());
   show_conflicts();
-  show_health();
 }
 
 // By protocol and first port, as upstream compares them. Never, if all is right: claims are
@@ -124,68 +103,12 @@ void PoolMetrics::show_conflicts() {
                         {series.begin(), series.end()});
 }
 
-void PoolMetrics::show_health() {
-  if (!options_.health) return;
-  std::map<model::LoadBalancerRef, std::map<model::ListenerId, const api::Listener*>> by_id;
-  const auto all = listeners_.all();
-  for (const auto& listener : all) {
-    if (!claims::has_targets(listener->spec) || listener->status.listener_id.empty()) continue;
-    if (const auto lb = claims::load_balancer_of(*listener, options_.defaults))
-      by_id[*lb][model::ListenerId(listener->status.listener_id)] = listener.get();
-  }
-  // Those that are ill come first: there may be more than fit.
-  std::map<lb::Health, std::vector<std::pair<metrics::Labels, double>>> series;
-  for (const auto& [lb, listeners] : by_id) {
-    for (const lb::TargetHealth& one : options_.health(lb)) {
-      const auto found = listeners.find(one.rule.listener);
-      if (found == listeners.end()) continue;
-      const api::Listener& listener = *found->second;
-      series[one.health].emplace_back(
-          metrics::Labels{{"lbid", lb.id},
-                          {"listenerid", one.rule.listener.value},
-                          {"port", std::to_string(listener.spec.port)},
-                          {"protocol", listener.spec.protocol},
-                          {"host", std::string(one.rule.key.domain())},
-                          {"path", std::string(one.rule.key.path())},
-                          {"rsip", one.target.ip},
-                          {"rsport", std::to_string(one.target.port)},
-                          {"namespace", std::string(listener.meta.ns.view())}},
-          static_cast<double>(one.health));
-    }
-  }
-  std::vector<std::pair<metrics::Labels, double>> values;
-  for (auto& [health, some] : series)
-    values.insert(values.end(), std::make_move_iterator(some.begin()),
-                  std::make_move_iterator(some.end()));
-  registry_.show_gauges("cloudloadbalance_backendhealth_backend_status",
-                        "Health of targets: 0 unhealthy, 1 healthy, 2 not known.", values);
-}
-
 PoolMetrics::Counts PoolMetrics::count_bindings() const {
   Counts counts;
   for (const std::string_view status : {api::kReady, api::kNotReady, api::kCleaning, api::kCleaned})
     counts[{{"status", std::string(status)}}] = 0;
   for (const auto& binding : bindings_.all())
     counts[{{"status", or_text(binding->status.status, api::kNotReady)}}] += 1;
-  return counts;
-}
-
-PoolMetrics::Counts PoolMetrics::count_listeners() const {
-  using Row = std::tuple<std::string_view, std::string_view, std::string_view, bool>;
-  std::map<Row, double> rows;  // views into what `all` holds
-  const auto all = listeners_.all();
-  for (const auto& listener : all) {
-    ++rows[{listener->spec.load_balancer_id, listener->spec.protocol, listener->status.status,
-            claims::has_targets(listener->spec)}];
-  }
-  Counts counts;
-  for (const auto& [row, count] : rows) {
-    const auto& [lb, protocol, status, has_targets] = row;
-    counts[{{"lbID", std::string(lb)},
-            {"protocol", std::string(protocol)},
-            {"status", or_text(status, api::kNotSynced)},
-            {"target_group_type", has_targets ? "normal" : "empty"}}] += count;
-  }
   return counts;
 }
 

@@ -1,42 +1,29 @@
 // The metrics of port pools under the names that users of bcs-ingress-controller have on their
-// dashboards. docs/metrics.md lists them.
+// dashboards. docs/metrics.md lists them; those of Listeners are the core's.
 //
 // Owned by the composition root, made before the informers start. What can be counted from the
 // caches is counted when somebody scrapes. Thread-safe.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 
-#include "api/listener.h"
 #include "api/port_binding.h"
 #include "api/port_pool.h"
 #include "base/mutex.h"
 #include "claims/slot_index.h"
 #include "kube/admission/router.h"
 #include "kube/cache/pod.h"
-#include "lb/driver.h"
 #include "metrics/registry.h"
 
 namespace berth::modules::port_pools {
-
-struct PoolMetricsOptions {
-  std::string version{};
-  std::string cloud{};
-  // How its targets are, by load balancer; called when somebody scrapes, so it must not wait.
-  std::function<std::vector<lb::TargetHealth>(const model::LoadBalancerRef& lb)> health{};
-  model::LoadBalancerDefaults defaults{};
-};
 
 class PoolMetrics {
  public:
   // Stores and index outlive it.
   PoolMetrics(metrics::Registry& registry, const claims::SlotIndex& slots,
-              kube::Store<api::PortPool>& pools, kube::Store<api::Listener>& listeners,
-              kube::Store<api::PortBinding>& bindings, PoolMetricsOptions options);
+              kube::Store<api::PortPool>& pools, kube::Store<api::PortBinding>& bindings);
 
   // From the creation of a Pod until its ports led to it.
   void pod_became_ready(Duration waited);
@@ -49,17 +36,11 @@ class PoolMetrics {
 
   void before_scrape();
   Counts count_bindings() const;
-  Counts count_listeners() const;
   void show_conflicts();
-  void show_health();
   void show(const std::string& name, const std::string& help, const Counts& counts);
-  template <class Kind>
-  void count_events(const std::string& object, kube::Store<Kind>& store);
 
-  const PoolMetricsOptions options_;
   metrics::Registry& registry_;
   const claims::SlotIndex& slots_;
-  const kube::Store<api::Listener>& listeners_;
   const kube::Store<api::PortBinding>& bindings_;
   metrics::Histogram& latency_;
   Mutex mu_;

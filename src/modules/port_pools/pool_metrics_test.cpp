@@ -38,7 +38,7 @@ class PoolMetricsOf : public ::testing::Test {
   kube::Store<api::Listener> listeners_;
   kube::Store<api::PortBinding> bindings_;
   claims::SlotIndex slots_{listeners_, pools_, [](const api::Listener&) { return true; }};
-  PoolMetrics metrics_{registry_, slots_, pools_, listeners_, bindings_, {}};
+  PoolMetrics metrics_{registry_, slots_, pools_, bindings_};
 };
 
 TEST_F(PoolMetricsOf, TwoBindingsWithOnePortAreAConflict) {
