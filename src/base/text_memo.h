@@ -5,13 +5,13 @@
 // thread-safe: each thread has its own (`thread_local`).
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace berth {
 
@@ -23,11 +23,13 @@ class TextMemo {
 
   // Null when it is not known; valid until the next `put`.
   const T* find(std::string_view text) const {
+    if (entries_.empty()) return nullptr;
     const Entry& entry = entries_[index_of(text)];
     return entry.made && entry.text == text ? &*entry.made : nullptr;
   }
   void put(std::string_view text, T made) {
     if (text.size() > kMaxText) return;
+    entries_.resize(kPlaces);
     entries_[index_of(text)] = {std::string(text), std::move(made)};
   }
 
@@ -40,7 +42,7 @@ class TextMemo {
     return std::hash<std::string_view>{}(text) % kPlaces;
   }
 
-  std::array<Entry, kPlaces> entries_{};
+  std::vector<Entry> entries_;  // empty until something is put: most threads never do
 };
 
 }  // namespace berth

@@ -5,6 +5,8 @@
 #include <span>
 #include <tuple>
 
+#include "base/text_memo.h"
+
 namespace berth::claims {
 namespace {
 
@@ -79,6 +81,52 @@ Trust trust_in(crypto::SealVerdict verdict, const api::Listener& listener,
   return Trust::forged;
 }
 
+// Each part with its length before it, so that no two seals with their parts give the same text.
+std::string text_of(std::span<const std::string_view> fields, std::string_view seal) {
+  std::string out;
+  const auto add = [&out](std::string_view part) {
+    out.append(std::to_string(part.size())).append(1, ':').append(part);
+  };
+  add(seal);
+  for (const std::string_view field : fields) add(field);
+  return out;
+}
+
+// What a ring said. A Listener is judged at every look at it, by rings that seldom change; a MAC
+// costs more than finding the same text again. It holds no keys: a ring that is gone is forgotten.
+class Verdicts {
+ public:
+  crypto::SealVerdict of(const std::shared_ptr<const crypto::KeyRing>& ring,
+                         std::span<const std::string_view> fields, std::string_view seal) {
+    Known& known = known_by(ring);
+    const std::string text = text_of(fields, seal);
+    if (const crypto::SealVerdict* const before = known.verdicts.find(text)) return *before;
+    const crypto::SealVerdict verdict = ring->judge(kPurpose, fields, seal);
+    known.verdicts.put(text, verdict);
+    return verdict;
+  }
+
+ private:
+  // A process has one ring at a time; in a simulation several processes share a thread.
+  static constexpr std::size_t kRings = 4;
+  static constexpr std::size_t kVerdicts = 512;
+  struct Known {
+    std::weak_ptr<const crypto::KeyRing> ring{};
+    TextMemo<crypto::SealVerdict, kVerdicts> verdicts{};
+  };
+
+  Known& known_by(const std::shared_ptr<const crypto::KeyRing>& ring) {
+    for (Known& one : all_)
+      if (one.ring.lock() == ring) return one;
+    Known& next = all_[next_++ % kRings];
+    next = {.ring = ring};
+    return next;
+  }
+
+  std::array<Known, kRings> all_{};
+  std::size_t next_ = 0;
+};
+
 }  // namespace
 
 std::string_view to_string(Trust trust) {
@@ -123,7 +171,8 @@ Trust Sealer::judge(const api::Listener& listener) const {
   if (!identity)
     return seal.empty() ? trust_in(crypto::SealVerdict::absent, listener, *ring) : Trust::forged;
   const Fields fields(*identity);
-  return trust_in(ring->judge(kPurpose, fields.sealed(), seal), listener, *ring);
+  static thread_local Verdicts verdicts;
+  return trust_in(verdicts.of(ring, fields.sealed(), seal), listener, *ring);
 }
 
 bool Sealer::is_current(const api::Listener& listener) const {

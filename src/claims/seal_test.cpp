@@ -81,6 +81,23 @@ TEST(Seal, OfAnOlderKeyIsGoodAndMadeAnewSomeDay) {
   EXPECT_FALSE(after.is_current(listener));
 }
 
+// What one ring said of a text is not what another one says of it, also when they come and go.
+TEST(Seal, IsJudgedByTheRingThatIsAsked) {
+  const api::Listener own = sealed(lock_at({}));
+  api::Listener longer = own;
+  put(longer.meta.annotations, kSealAnnotation,
+      "0:" + std::string(kube::get(own.meta.annotations, kSealAnnotation)));
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(testing::sealer().judge(own), Trust::ours);
+    EXPECT_NE(testing::sealer().judge(longer), Trust::ours);
+    crypto::Key other = key("k1", kNow);
+    other.bytes = Secret(std::string(32, static_cast<char>('A' + i)));
+    const Sealer sealer = with_keys({other});
+    EXPECT_EQ(sealer.judge(own), Trust::forged) << i;
+    EXPECT_EQ(sealer.judge(own), Trust::forged) << i;
+  }
+}
+
 TEST(Holdings, AreOfListenersThatWeMade) {
   ListenerStore store;
   add_indexes(store, {});

@@ -111,20 +111,17 @@ void Installer::add_guard_to(kube::Manager& manager) {
     if (is_guard(*type)) manager.add(informer->core());
 }
 
-Settings Installer::settings_now() const {
-  Settings out = settings_;
-  out.webhooks.segment = segment_();
-  return out;
-}
-
 std::vector<Installer::WantedPtr> Installer::wanted_now() {
-  Settings settings = settings_now();
+  WebhookAddress webhooks = settings_.webhooks;
+  webhooks.segment = segment_();
   std::string ca_bundle = ca_bundle_();
   const MutexLock lock(mu_);
-  const bool is_same = wanted_ && wanted_->webhooks == settings.webhooks &&
-                       wanted_->known_as == settings.known_as && wanted_->guard == settings.guard &&
-                       wanted_->ca_bundle == ca_bundle;
+  const bool is_same = wanted_ && wanted_->webhooks == webhooks &&
+                       wanted_->known_as == settings_.known_as &&
+                       wanted_->guard == settings_.guard && wanted_->ca_bundle == ca_bundle;
   if (!is_same) {
+    Settings settings = settings_;
+    settings.webhooks = std::move(webhooks);
     std::vector<Wanted> objects = wanted_objects(settings, ca_bundle);
     wanted_ = std::make_shared<const WantedFor>(
         WantedFor{std::move(settings.webhooks), std::move(settings.known_as), settings.guard,

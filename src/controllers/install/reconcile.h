@@ -63,7 +63,6 @@ class Installer {
  private:
   struct Watched;
   using WantedPtr = std::shared_ptr<const Wanted>;
-  Settings settings_now() const;
   // Made anew when the settings or the bundle are others than before: each object that changes is
   // looked up there.
   std::vector<WantedPtr> wanted_now();
