@@ -10,6 +10,10 @@ namespace {
 
 using wire::Value;
 
+// Its status is of what it wanted before, until grants, Listeners and calls have followed one after
+// the other, each by another leader perhaps. Its owner knows what he has just written.
+constexpr Duration kNewWants = std::chrono::minutes{5};
+
 bool selects(const Value& service, const Value& pod) {
   const Value* const selector = wire::find(service, "/spec/selector");
   return selector && std::ranges::all_of(selector->as_object(), [&](const auto& label) {
@@ -129,11 +133,13 @@ void IngressBook::see_change(const sim::lb::Change& change) {
 }
 
 void IngressBook::check_all() {
-  if (closed_ || trust_.is_in_upheaval()) return;
+  if (closed_) return;
   for (const api::Ingress& ingress : ingresses_in(world_)) {
-    if (ingress.meta.deleting || ingress.status.status != api::kReady || is_touched(ingress))
+    const std::vector<IngressPort> ports = ports_wanted(world_, ingress);
+    if (is_new(ingress, ports) || trust_.is_in_upheaval() || ingress.meta.deleting ||
+        ingress.status.status != api::kReady || is_touched(ingress))
       continue;
-    for (const IngressPort& port : ports_wanted(world_, ingress)) {
+    for (const IngressPort& port : ports) {
       if (trust_.is_touched(port.place)) continue;
       const std::set<std::string> there = targets_at(world_, port.place);
       if (there == port.targets) continue;
@@ -142,6 +148,13 @@ void IngressBook::check_all() {
                                        shown(there)));
     }
   }
+}
+
+bool IngressBook::is_new(const api::Ingress& ingress, const std::vector<IngressPort>& ports) {
+  Wants& known = wants_[ingress.meta.uid];
+  const Instant now = world_.kernel().now();
+  if (known.ports != ports) known = {ports, now};
+  return now - known.since < kNewWants;
 }
 
 bool IngressBook::is_touched(const api::Ingress& ingress) const {

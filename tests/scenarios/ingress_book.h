@@ -2,8 +2,9 @@
 // server and the state of the provider alone.
 //
 // An Ingress that is called Ready leads where its Services do, at each of its ports and nowhere
-// else; one that somebody laid hands on, on itself or on its Listeners, has some time in which that
-// is put in order. Ports of guarded ones, which nobody may touch, lead there throughout.
+// else; one that wants something new, or that somebody laid hands on, on itself or on its
+// Listeners, has some time in which that is put in order. Ports of guarded ones, which nobody may
+// touch, lead there throughout.
 //
 // Not thread-safe; the world and the TrustBook outlive it.
 #pragma once
@@ -26,6 +27,8 @@ struct IngressPort {
   Place place{};
   std::string part{};  // of its grant
   std::set<std::string> targets{};
+
+  friend bool operator==(const IngressPort&, const IngressPort&) = default;
 };
 std::vector<IngressPort> ports_wanted(world::World& world, const api::Ingress& ingress);
 // All that there are; none where the kind is not served.
@@ -46,11 +49,19 @@ class IngressBook {
   void check_all();
 
  private:
+  // What one was seen to want, since when.
+  struct Wants {
+    std::vector<IngressPort> ports{};
+    Instant since{};
+  };
+
+  bool is_new(const api::Ingress& ingress, const std::vector<IngressPort>& ports);
   bool is_touched(const api::Ingress& ingress) const;
 
   world::World& world_;
   const TrustBook& trust_;
   std::map<Place, std::set<std::string>> guarded_;
+  std::map<std::string, Wants> wants_;  // by uid
   bool closed_ = false;
 };
 

@@ -172,22 +172,35 @@ Result<> loses_balancers(Stage& stage) {
   return stage.put_in_order();
 }
 
-// A copy, in his own namespace, of what the calm rooms have.
-Result<> takes_anothers_name(Stage& stage) {
+// A copy of somebody's Listener, in a namespace of his own.
+Result<> takes_name_of(Stage& stage, std::string_view owner, std::string_view name,
+                       std::string_view ns) {
   Hand mallory = stage.hand(0);
-  const std::string name = "demo-tcp-32000";
-  const Value calm = get(stage, path_in(kCalm, "listeners", name));
-  const std::string own = path_in(kLobby, "listeners", name);
-  if (auto made = mallory.ask("POST", path_in(kLobby, "listeners"), fresh_copy(calm, kLobby, name));
+  const Value theirs = get(stage, path_in(owner, "listeners", name));
+  if (theirs.is_null()) return fail(Code::internal, "there is no Listener {}", name);
+  if (auto made = mallory.ask("POST", path_in(ns, "listeners"), fresh_copy(theirs, ns, name));
       !made)
     return fail(made.error());
   if (Result<> ran = stage.run_for(seconds{30}); !ran) return ran;
-  (void)mallory.ask("DELETE", own);
+  (void)mallory.ask("DELETE", path_in(ns, "listeners", name));
   if (Result<> ran = stage.run_for(minutes{1}); !ran) return ran;
   // Something is written at the provider.
-  (void)mallory.ask("POST", path_in(kLobby, "pods"), asking(kLobby, "guest", "own/one TCP 8000"));
-  if (Result<> ran = stage.run_for(minutes{1}); !ran) return ran;
+  (void)mallory.ask("POST", path_in(kLobby, "pods"),
+                    asking(kLobby, "guest", "own/one TCP 8000;own/pair TCP_UDP 8000"));
+  if (Result<> ran = stage.run_for(minutes{2}); !ran) return ran;
   return stage.put_in_order();
+}
+
+Result<> takes_anothers_name(Stage& stage) {
+  return takes_name_of(stage, kCalm, "demo-tcp-32000", kLobby);
+}
+
+// Of Ingresses.
+Result<> takes_a_gates_name(Stage& stage) {
+  return takes_name_of(stage, kCalm, "demo-35000", kLobby);
+}
+Result<> takes_a_doors_name(Stage& stage) {
+  return takes_name_of(stage, kLobby, "east-35100", kAlley);
 }
 
 // Another's id, in the status of his own.
@@ -307,6 +320,8 @@ constexpr Deed kForgedPod{Role::tenant, forges_an_admitted_pod};
 constexpr Deed kMovedItem{Role::tenant, moves_an_item};
 constexpr Deed kLostBalancers{Role::operator_of_ours, loses_balancers};
 constexpr Deed kAnothersName{Role::tenant, takes_anothers_name};
+constexpr Deed kGatesName{Role::tenant, takes_a_gates_name};
+constexpr Deed kDoorsName{Role::tenant, takes_a_doors_name};
 constexpr Deed kAnothersId{Role::tenant, writes_anothers_id};
 constexpr Deed kAnothersVersion{Role::tenant, writes_a_claim_of_another_version};
 constexpr Deed kRefusedPod{Role::tenant, asks_for_a_refused_pod};
@@ -318,6 +333,10 @@ TEST(PlantedHands, NothingIsFoundWhereNothingIsPlanted) {
   for (const Deed& deed : {kForgedListener, kForgedPod, kMovedItem, kLostBalancers, kAnothersName,
                            kAnothersId, kAnothersVersion, kRefusedPod, kAsksNoMore, kStranger}) {
     const Result<> done = perform(deed, {});
+    EXPECT_TRUE(done) << done.error().to_string();
+  }
+  for (const Deed& deed : {kGatesName, kDoorsName, kLostBalancers}) {
+    const Result<> done = perform(deed, in_a_wide_house());
     EXPECT_TRUE(done) << done.error().to_string();
   }
 }
@@ -351,6 +370,14 @@ TEST(PlantedHands, ARemovalByNameAlone) {
   EXPECT_THAT(
       find_in_lives("copies a Listener,deletes a Listener,asks for a port", removal_by_name()),
       kIsMissing);
+}
+
+TEST(PlantedHands, ARemovalByNameAloneInAWideHouse) {
+  const Plant plant = both(in_a_wide_house(), removal_by_name());
+  EXPECT_THAT(find_by_deed(kGatesName, plant),
+              HasSubstr("of an Ingress that nobody touches lost its listener"));
+  EXPECT_THAT(find_by_deed(kDoorsName, plant),
+              HasSubstr("Ingress lobby/door is called Ready, but port"));
 }
 
 TEST(PlantedHands, ARemovalByIdAlone) {

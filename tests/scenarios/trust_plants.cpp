@@ -151,13 +151,6 @@ std::string last_step(const net::Request& request) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Plant both(const Plant& first, const Plant& second) {
-  return [first, second](WorldOptions& options) {
-    first(options);
-    second(options);
-  };
-}
-
 // What the claim annotation was and becomes by a patch.
 struct ClaimMove {
   Value* test = nullptr;
@@ -188,6 +181,13 @@ std::optional<std::string> kept_all_the_same(const std::string& text) {
 }
 
 }  // namespace
+
+Plant both(const Plant& first, const Plant& second) {
+  return [first, second](WorldOptions& options) {
+    first(options);
+    second(options);
+  };
+}
 
 Plant unchecked_listener_seals() {
   return meddle_with_reads({.resource = "listeners", .reads = seal_listener});

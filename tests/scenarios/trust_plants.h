@@ -9,6 +9,9 @@
 
 namespace berth::scenario {
 
+// One after the other.
+Plant both(const Plant& first, const Plant& second);
+
 // Whatever says that it is a Listener of ours has a good seal.
 Plant unchecked_listener_seals();
 // Whatever a Pod says that it was told has a good seal.
