@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
   add_uninstall(root, run);
   add_status(root, run);
   add_explain(root, run);
+  add_plan(root, run);
   add_sim(root, run);
   add_version(root, run);
   if (const auto unknown = unknown_command(root, argc, argv)) {
