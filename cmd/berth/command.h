@@ -28,6 +28,7 @@ void add_demo(CLI::App& root, Run& run);
 void add_playground(CLI::App& root, Run& run);
 void add_status(CLI::App& root, Run& run);
 void add_explain(CLI::App& root, Run& run);
+void add_plan(CLI::App& root, Run& run);
 void add_sim(CLI::App& root, Run& run);
 
 // `-o text|json`.

@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   add_uninstall(root, run);
   add_status(root, run);
   add_explain(root, run);
+  add_plan(root, run);
   add_sim(root, run);
   add_version(root, run);
   add_module_commands(root, run, berth::module::commands_of(berth::app::all_declarations()));

@@ -66,6 +66,60 @@ TEST(CommandLine, AClusterThatCannotBeReachedIsNotTheSameAsTrouble) {
   }
 }
 
+constexpr const char* kPool = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {{name: rooms, namespace: games}}
+spec: {{poolItems: [{{itemName: one, loadBalancerIDs: [lb-1], protocol: TCP, {}: 30000, endPort: {}}}]}}
+)";
+
+TEST(CommandLine, APlanNeedsNoCluster) {
+  const auto folder = testing::ScratchDir::create("berth-plan");
+  ASSERT_TRUE(folder) << folder.error();
+  const auto plan = [&](const std::string& text, std::vector<std::string> more = {}) {
+    const std::string file = (folder->path() / "pool.yaml").string();
+    EXPECT_TRUE(write_file(file, text, 0600));
+    std::vector<std::string> args{"plan", "-f", file, "--cloud", "tencent"};
+    args.insert(args.end(), more.begin(), more.end());
+    return berth(args);
+  };
+  const auto sound = plan(fmt::format(kPool, "startPort", 30100));
+  EXPECT_EQ(sound.exit_code, 0) << sound.err;
+  EXPECT_THAT(sound.out, HasSubstr("CreateListener 3"));
+  EXPECT_THAT(sound.out, HasSubstr("at the least 1.7 s"));
+  EXPECT_THAT(sound.err, HasSubstr("no cluster is configured: everything counts as new"));
+  const auto json = plan(fmt::format(kPool, "startPort", 30100), {"--no-cluster", "-o", "json"});
+  EXPECT_THAT(json.out, HasSubstr("\"secondsAtLeast\""));
+  EXPECT_EQ(json.err, "");
+
+  const auto refused = plan(fmt::format(kPool, "startPort", 29000));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_THAT(refused.out, HasSubstr("would be refused"));
+  const auto unknown = plan(fmt::format(kPool, "startport", 30100));
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("did you mean startPort?"));
+  const auto text = plan("{a: [");
+  EXPECT_EQ(text.exit_code, 2);
+  EXPECT_THAT(text.err, HasSubstr("pool.yaml"));
+  const auto missing = berth({"plan", "-f", "/none/pool.yaml"});
+  EXPECT_EQ(missing.exit_code, 3);
+  EXPECT_THAT(missing.err, HasSubstr("/none/pool.yaml"));
+  const auto nowhere =
+      plan(fmt::format(kPool, "startPort", 30100), {"--kubeconfig", "/none/config"});
+  EXPECT_EQ(nowhere.exit_code, 3);
+  EXPECT_THAT(nowhere.err, HasSubstr("/none/config"));
+  EXPECT_EQ(berth({"plan"}).exit_code, 2) << "without a file";
+}
+
+TEST(CommandLine, APlanReadsWhatIsPipedIn) {
+  const auto said = testing::run({.program = BERTH_PROGRAM,
+                                  .args = {"plan", "-f", "-", "--no-cluster"},
+                                  .env = {"HOME=/none"}},
+                                 fmt::format(kPool, "startPort", 30010), 30s);
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("PortPool games/rooms   edge:lb-1"));
+}
+
 // Asks for credentials with a program, which inherits the limits of who asks.
 constexpr const char* kKubeconfig = R"(apiVersion: v1
 kind: Config
