@@ -344,10 +344,9 @@ class ClbTlsPools : public ClbPools {
                              .certificates = std::vector<std::string>{"front", "front-2027"}}});
   }
   void use(const std::string& certificate) {
-    const wire::Array patch{wire::Object{{"op", "replace"},
-                                         {"path", "/spec/poolItems/0/certificate/certID"},
-                                         {"value", certificate}}};
-    const auto done = house().cluster().ask("PATCH", kPools + "/rooms", patch);
+    Value pool = get(kPools + "/rooms");
+    ASSERT_TRUE(wire::set_at(pool, "/spec/poolItems/0/certificate/certID", Value(certificate)));
+    const auto done = house().cluster().ask("PUT", kPools + "/rooms", pool);
     ASSERT_TRUE(done) << done.error().to_string();
   }
   std::string item_message() {

@@ -41,6 +41,18 @@ TEST(TencentErrors, TellWhatToDoNext) {
   }
 }
 
+TEST(TencentErrors, ACertificateThatIsNotThereIsToldWhereToLook) {
+  const Error error = error_from({"InvalidParameterValue", "Certificate abc not exist", "r-1"},
+                                 Effect::write, "CreateListener");
+  EXPECT_EQ(error.code, Code::invalid);
+  EXPECT_NE(error.hint.find("check certID and certCaID"), std::string::npos) << error.hint;
+  EXPECT_EQ(error_from({"FailedOperation.ResourceInOperating", "Certificate is changing", "r-1"},
+                       Effect::write, "ModifyListener")
+                .code,
+            Code::unavailable)
+      << "it is tried again";
+}
+
 // The words of the quick start's list of questions, each with what to do about it.
 TEST(TencentErrors, KnownOnesComeWithTheRemedy) {
   struct Known {
@@ -55,7 +67,6 @@ TEST(TencentErrors, KnownOnesComeWithTheRemedy) {
                  "bandwidth"},
            Known{"Not support to register other ip ['9.9.9.9'] before enable SnatPro", "SnatPro"},
            Known{"LoadBalancer not exist", "ap-xxx:lb-xxx"},
-           Known{"Certificate abc not exist", "check certID"},
        }) {
     const Error error = error_from({"InvalidParameterValue", std::string(one.message), "r-1"},
                                    Effect::write, "CreateListener");
