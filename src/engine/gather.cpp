@@ -12,7 +12,7 @@ using std::chrono::seconds;
 // what is being written, and for one that may come or not; again after each that comes.
 constexpr int kMost = 4;
 constexpr int kForWritten = 10;
-constexpr int kForLikely = 50;
+constexpr int kForLikely = 25;
 constexpr Duration kLongestCall = seconds{1};    // what takes longer is no reason to wait longer
 constexpr Duration kWorthIt = milliseconds{50};  // where calls are quicker, nobody waits
 constexpr Duration kLikelyFor = seconds{1};      // then it is no sign of a burst any more

@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 constexpr Duration kCall = 500ms;
 constexpr Duration kMost = kCall / 4;
 constexpr Duration kForWritten = kCall / 10;
-constexpr Duration kForLikely = kCall / 50;
+constexpr Duration kForLikely = kCall / 25;
 constexpr Instant kStart{1000s};
 const WishKey kA("a");
 const WishKey kB("b");

@@ -17,7 +17,7 @@ namespace {
 using scenario::ClbCloud;
 using namespace std::chrono_literals;
 
-constexpr double kCallsPerSecond = 20;  // of each API
+constexpr std::int64_t kCallsPerSecond = 20;  // of each API
 constexpr double kRoundTrip = 0.05;
 constexpr double kTask = 0.5;
 constexpr std::int64_t kListenersPerCreate = 49;
@@ -26,26 +26,39 @@ constexpr std::int64_t kQuota = 1000;  // of listeners on one load balancer
 // Nobody else's calls can land any more, and audits have not begun.
 constexpr Duration kIdle = 4min;
 constexpr sim::RunLimits kPatient{.max_steps = 1'000'000'000};
+// Until a Pod has its address, at the most; and until it is gone.
+constexpr Duration kMoves = 100ms;
+const std::string kTwoPorts = "rooms TCP 8000;rooms TCP 8001";
 const std::string kPods = "/api/v1/namespaces/games/pods";
 
 std::int64_t calls_for(std::int64_t entries, std::int64_t per_call) {
   return (entries + per_call - 1) / per_call;
 }
 
-// What cannot be less: writes of each API, and one poll for each.
+// What cannot be less. `writes` calls follow each other on each load balancer, of one API or of
+// several, and each has one poll. Of an API's calls, as many as its limit may be made at once, and
+// as many again a second later.
 struct Bound {
   std::int64_t balancers = 1;
   std::vector<std::int64_t> writes{};  // on one load balancer, by API
+  double arrival = 0;                  // of what comes last
 
   double seconds() const {
-    double out = 0;
     std::int64_t chain = 0;
-    for (const std::int64_t calls : writes) {
-      chain += calls;
-      out = std::max(out, static_cast<double>(calls * balancers) / kCallsPerSecond);
+    double calls = 0;
+    for (const std::int64_t one : writes) {
+      chain += one;
+      calls = std::max(calls, windows(one));
     }
-    out = std::max(out, static_cast<double>(chain * balancers) / kCallsPerSecond);  // polls
-    return std::max(out, static_cast<double>(chain) * (kRoundTrip + kTask));
+    calls = std::max(calls, windows(chain));  // polls
+    const double one_write = kRoundTrip + kTask;
+    return arrival + std::max(calls + one_write, static_cast<double>(chain) * one_write);
+  }
+
+ private:
+  // From the first of these calls to the last.
+  double windows(std::int64_t calls) const {
+    return static_cast<double>(calls_for(calls * balancers, kCallsPerSecond) - 1);
   }
 };
 
@@ -75,13 +88,15 @@ metadata: {name: games, labels: {bcs-ingress-controller-inject: "true"}}
 
 class ClbHouse {
  public:
-  explicit ClbHouse(int balancers) : cloud_(with_quota()), balancers_(balancers) {
+  // `moves`: how long Pods take to start and to end, at the most.
+  explicit ClbHouse(int balancers, Duration moves = {})
+      : cloud_(with_quota()), balancers_(balancers) {
     for (int i = 0; i < balancers; ++i) cloud_.add_load_balancer(fmt::format("lb-{}", i));
     world::WorldOptions options;
     options.config.load_balancers = scenario::clb_defaults();
     options.cloud = &cloud_;
     options.cluster.history_changes = 1'000'000;
-    options.kubelet = {.max_start = {}, .max_end = {}};
+    options.kubelet = {.max_start = moves, .max_end = moves};
     world_ = std::make_unique<world::World>(1, options);
     observing_ = world_->cluster().gateway().observe(
         [this](const net::Request& request, const world::SeenReply& reply) {
@@ -149,8 +164,12 @@ class ClbHouse {
     cloud_.cloud().reset_calls();
     ready_.clear();
     started_ = world_->kernel().now();
+    last_address_ = started_;
+    addressed_.clear();
     cpu_ = std::clock();
   }
+  // Since `begin`, in seconds: when the last Pod got its address.
+  double last_address() const { return to_seconds(last_address_ - started_); }
   // What was measured since `begin`.
   Line line(const std::string& name, const std::string& what, const Bound& bound) const {
     return {name,
@@ -198,18 +217,23 @@ class ClbHouse {
       pool_ready_ = wire::string_at(*object, "/status/status") == api::kReady;
       return;
     }
+    const std::string uid(wire::string_at(*object, "/metadata/uid"));
+    if (!wire::string_at(*object, "/status/podIP").empty() && addressed_.insert(uid).second)
+      last_address_ = world_->kernel().now();
     static const std::string kStatus =
         "/metadata/annotations/" + wire::escape_pointer_step(api::kBindStatusAnnotation);
     if (wire::string_at(*object, kStatus) == api::kReady &&
         wire::string_at(*object, "/metadata/deletionTimestamp").empty())
-      ready_.insert(std::string(wire::string_at(*object, "/metadata/uid")));
+      ready_.insert(uid);
   }
 
   ClbCloud cloud_;
   const int balancers_;
   std::unique_ptr<world::World> world_;
   std::shared_ptr<const world::ServerGateway::Observer> observing_;
-  std::set<std::string> ready_;  // uids of Pods that were told so
+  std::set<std::string> ready_;      // uids of Pods that were told so
+  std::set<std::string> addressed_;  // of those that have an address
+  Instant last_address_{};
   bool pool_ready_ = false;
   Instant started_{};
   std::clock_t cpu_ = 0;
@@ -227,7 +251,7 @@ Result<std::vector<Line>> few_pods(Environment&) {
   std::vector<Line> out;
   Result<> done = all_of({
       [&] { return house.open(); },
-      [&] { return house.make_pool(80, "TCP"); },
+      [&] { return house.make_pool(200, "TCP"); },
       [&] { return house.rest(); },
       // How long tasks take is known when a few have been.
       [&]() -> Result<> {
@@ -251,18 +275,31 @@ Result<std::vector<Line>> few_pods(Environment&) {
       [&] { return house.rest(); },
       [&]() -> Result<> {
         house.begin();
+        return house.create_pods(11, 1, kTwoPorts);
+      },
+      [&] { return house.wait_for_pods(1); },
+      [&]() -> Result<> {
+        out.push_back(house.line("clb-two-ports", "one Pod with two ports of one load balancer",
+                                 {.writes = {1}}));
+        return {};
+      },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
         return house.create_pods(20, 50, "rooms TCP 8000");
       },
       [&] { return house.wait_for_pods(50); },
   });
   if (!done) return pass(done);
-  out.push_back(house.line("clb-50-pods", "50 Pods on one load balancer", {.writes = {1}}));
+  out.push_back(house.line("clb-50-pods",
+                           "50 Pods on one load balancer, each with its address before the next "
+                           "one is created",
+                           {.writes = {1}}));
   return out;
 }
 
 constexpr int kManyBalancers = 20;
 constexpr int kManyPods = 1000;
-const std::string kTwoPorts = "rooms TCP 8000;rooms TCP 8001";
 
 Result<std::vector<Line>> many_pods(Environment&) {
   ClbHouse house(kManyBalancers);
@@ -311,6 +348,43 @@ Result<std::vector<Line>> many_pods(Environment&) {
   return out;
 }
 
+// The same with Pods that take their time: the others were created when the first has its address.
+Result<std::vector<Line>> started_pods(Environment&) {
+  ClbHouse house(1, kMoves);
+  ClbHouse many(kManyBalancers, kMoves);
+  const std::int64_t targets_each = 2 * kManyPods / kManyBalancers;
+  std::vector<Line> out;
+  Result<> done = all_of({
+      [&] { return house.open(); },
+      [&] { return house.make_pool(200, "TCP"); },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        house.begin();
+        return house.create_pods(0, 50, "rooms TCP 8000");
+      },
+      [&] { return house.wait_for_pods(50); },
+      [&]() -> Result<> {
+        out.push_back(house.line("clb-50-pods-started",
+                                 "50 Pods on one load balancer, with addresses within 0.1 s",
+                                 {.writes = {1}, .arrival = house.last_address()}));
+        return {};
+      },
+      [&] { return many.open(); },
+      [&] { return many.make_pool(static_cast<int>(targets_each), "TCP"); },
+      [&] { return many.rest(); },
+      [&]() -> Result<> {
+        many.begin();
+        return many.create_pods(0, kManyPods, kTwoPorts);
+      },
+      [&] { return many.wait_for_pods(kManyPods); },
+  });
+  if (!done) return pass(done);
+  out.push_back(many.line(
+      "clb-bind-1000x2-started", "1,000 Pods on 20 load balancers, with addresses within 0.1 s",
+      {.balancers = kManyBalancers, .writes = {1}, .arrival = many.last_address()}));
+  return out;
+}
+
 Result<std::vector<Line>> large_pool(Environment&) {
   constexpr int kPorts = 4000;
   ClbHouse house(kManyBalancers);
@@ -353,8 +427,9 @@ Result<std::vector<Line>> large_pool(Environment&) {
 }  // namespace
 
 std::vector<Bench> clb_benches() {
-  return {{{"clb-one-pod", "clb-50-pods"}, few_pods},
+  return {{{"clb-one-pod", "clb-two-ports", "clb-50-pods"}, few_pods},
           {{"clb-bind-1000x2", "clb-roll-1000x2", "clb-delete-1000x2"}, many_pods},
+          {{"clb-50-pods-started", "clb-bind-1000x2-started"}, started_pods},
           {{"clb-pool-4000", "clb-restart-8000"}, large_pool}};
 }
 

@@ -166,6 +166,19 @@ TEST_F(ClbPools, RoomsOfAllShapesAreReachedAndNothingStaysBehind) {
 }
 
 // The load balancer of another region reaches Pods by its SNAT addresses, or says that it cannot.
+// Each call is half a second, and they follow each other.
+TEST_F(ClbPools, TwoPortsOfAPodAreOneCall) {
+  ASSERT_NO_FATAL_FAILURE(open(kHouse));
+  for (const char* name : {"one", "two", "three"}) {
+    const std::uint64_t before = cloud().calls("BatchRegisterTargets");
+    ASSERT_NO_FATAL_FAILURE(create(name, {.request = "rooms TCP 8000;rooms TCP 8001"}));
+    ASSERT_NO_FATAL_FAILURE(run_until_ready(name));
+    EXPECT_EQ(ports_to(listeners("lb-demo"), pod_ip(name)).size(), 2u);
+    EXPECT_EQ(cloud().calls("BatchRegisterTargets") - before, 1u) << name;
+  }
+  ASSERT_NO_FATAL_FAILURE(close());
+}
+
 TEST_F(ClbPools, APoolMayLieInSeveralRegions) {
   (void)cloud({.account = {.uin = "100000000001",
                            .networks = {{std::string(kClbRegion), "vpc-1", "10.0.0.0/8"}}}});

@@ -225,7 +225,9 @@ Pace Api::pace(std::string_view action) const {
 void Api::learn(std::string_view action, Duration under_way_at, std::optional<Duration> over_at,
                 Instant now) {
   const MutexLock lock(mu_);
-  for (Pace* const pace : {&paces_[std::string(action)], &paces_[std::string(kAnyAction)]}) {
+  Pace& any = paces_[std::string(kAnyAction)];
+  Pace& own = paces_.try_emplace(std::string(action), any).first->second;
+  for (Pace* const pace : {&own, &any}) {
     if (!over_at) {
       pace->was_longer_than(under_way_at);
     } else if (under_way_at == Duration{}) {

@@ -21,7 +21,7 @@ constexpr int kSurelyOf = 8;  // so many tasks that were shorter make it shorter
 
 // What is known to last so long is late by a little, as a rule. Otherwise it may be any time.
 Duration Pace::gap(int question) const {
-  const Duration first = std::max(kShortestGap, expected_ / (is_known_ ? 10 : 2));
+  const Duration first = std::max(kShortestGap, expected_ / (is_known_ ? 20 : 2));
   return std::min(kLongestGap, first * (1 << std::clamp(question - 1, 0, kMostDoublings)));
 }
 
@@ -37,12 +37,13 @@ void Pace::was_over_at_first(Duration over_at, Instant now) {
   outlier_ = late_outlier_ = {};
   const bool came_late = over_at > expected_ + kShortestGap;
   if (!came_late || surely_ > expected_ * 5 / 4)
-    surely_ -= (surely_ - std::min(expected_, surely_)) / kSurelyOf;
+    surely_ -= (surely_ - std::min(expected_ * 51 / 50, surely_)) / kSurelyOf;
   if (came_late) return;
   if (!is_known_) surely_ = over_at;
   is_known_ = true;
   if (shortened_at_ != Instant::min() && now - shortened_at_ < expected_) return;
   shortened_at_ = now;
+  good_ = expected_;
   const Duration shorter = std::max(kSoonest, expected_ * 99 / 100);
   if (shorter <= floor_ && ++above_floor_ < kTasksAboveFloor) return;
   if (shorter <= floor_) floor_ = {};
@@ -50,7 +51,9 @@ void Pace::was_over_at_first(Duration over_at, Instant now) {
 }
 
 void Pace::was_over_between(Duration under_way_at, Duration over_at) {
-  Duration about = (under_way_at + over_at) / 2;
+  const bool was_good = under_way_at < good_ && good_ < over_at;
+  if (!was_good) good_ = {};
+  Duration about = was_good ? good_ : (under_way_at + over_at) / 2;
   floor_ = under_way_at;
   above_floor_ = 0;
   if (is_known_) {

@@ -36,6 +36,7 @@ class Pace {
   // Lately one was under way then: for a while no question comes so early again.
   Duration floor_{};
   int above_floor_ = 0;
+  Duration good_{};  // one that was asked for then was over, and none since was not
   bool is_known_ = false;
   Instant shortened_at_ = Instant::min();
 };
