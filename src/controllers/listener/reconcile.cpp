@@ -155,7 +155,7 @@ void ListenerController::expect(const api::Listener& listener, engine::Notice no
   const auto lb = claims::load_balancer_of(listener, options_.naming.defaults);
   if (!lb || !engine_) return;
   engine_->expect(wish_key(ListenerKey::of(listener)),
-                  {*lb, options_.credential_of(listener.meta.ns.view())}, notice);
+                  {*lb, options_.credential_of(lb->provider, listener.meta.ns.view())}, notice);
 }
 
 // Outcomes that came while nobody wrote them down.
