@@ -79,6 +79,10 @@ struct PodNote {
   std::optional<ReadyCondition> condition{};
 
   bool empty() const { return !status && !bindings && !seal && !condition; }
+  // Whoever reads the Pod must not be sent to its ports any more.
+  bool takes_ready_away() const {
+    return (status && *status != api::kReady) || (condition && !condition->ready);
+  }
 };
 
 struct BindingPlan {

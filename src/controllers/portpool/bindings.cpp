@@ -154,6 +154,11 @@ Result<std::string> BindingController::ask_server(const Context& context, const 
 
 Result<> BindingController::apply(const Context& context, const BindingView& view,
                                   const BindingPlan& plan) {
+  // Nobody hears Ready of a port that we are about to take away: we may die in between.
+  const bool is_told_first = plan.pod_note.takes_ready_away();
+  if (is_told_first) {
+    if (Result<> told = write_note(context, *view.pod, plan.pod_note); !told) return told;
+  }
   for (const BindingPlan::Change& one : plan.changes)
     if (one.change.spec) options_.on_write(*one.listener);
   for (const BindingPlan::Change& one : plan.changes) {
@@ -164,7 +169,7 @@ Result<> BindingController::apply(const Context& context, const BindingView& vie
   }
   if (Result<> written = write_object(context, view, plan); !written) return written;
   for (const kube::EventNote& event : plan.binding_events) events_.record(event);
-  if (plan.pod_note.empty()) return {};
+  if (is_told_first || plan.pod_note.empty()) return {};
   return write_note(context, *view.pod, plan.pod_note);
 }
 

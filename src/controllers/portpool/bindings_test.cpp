@@ -16,6 +16,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using testing::entry;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using testing::kBinding;
 using testing::kListener;
 using testing::kPod;
@@ -90,6 +91,18 @@ TEST_F(BindingsTest, ThePortLeadsToThePodBeforeAnybodyIsTold) {
   EXPECT_EQ(binding_status(), "Ready");
   EXPECT_EQ(pod_says(api::kBindStatusAnnotation), "Ready");
   EXPECT_EQ(heard_ready_.size(), 1u);
+}
+
+TEST_F(BindingsTest, ThePodIsToldBeforeItsPortLeadsNowhere) {
+  make_ready(Room());
+  const std::string asks(api::kPortPoolsAnnotation);
+  api_.on({"PATCH", "listeners/demo-tcp-30000"},
+          {.before = [&] { EXPECT_EQ(pod_says(api::kBindStatusAnnotation), "NotReady"); }});
+  api_.edit(kPod, kRoom, Object{{"metadata", Object{{"annotations", Object{{asks, nullptr}}}}}});
+  settle();
+  EXPECT_THAT(api_.writes(),
+              IsSupersetOf({"PATCH pods/room-0/status", "PATCH listeners/demo-tcp-30000"}));
+  EXPECT_FALSE(leads_to_pod());
 }
 
 TEST_F(BindingsTest, WhatIsDoneIsNotWrittenAgain) {
