@@ -38,17 +38,17 @@ test-planted: setup ## planted defects, which the simulation must find one by on
 	@$(STAGE) test-planted build/dev/tests/scenarios/planted_test
 	@$(STAGE) test-planted-hands build/dev/tests/scenarios/planted_hands_test
 
-test-faults: setup ## port pools with every write crashed, and in random trouble (BERTH_SCENARIO_SECONDS=600 for longer)
+test-faults: setup ## port pools and Ingresses with every write crashed, and in random trouble (BERTH_SCENARIO_SECONDS=600 for longer)
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING
-	@$(STAGE) build-faults ninja -C build/dev -j $(JOBS) port_pool_crash_test port_pool_trouble_test clb_crash_test
-	@$(STAGE) test-faults ctest --test-dir build/dev -V -j $(JOBS) -R '(port_pool_(crash|trouble)|clb_crash)_test'
+	@$(STAGE) build-faults ninja -C build/dev -j $(JOBS) port_pool_crash_test port_pool_trouble_test clb_crash_test ingress_clb_test
+	@$(STAGE) test-faults ctest --test-dir build/dev -V -j $(JOBS) -R '(port_pool_(crash|trouble)|clb_crash|ingress_clb)_test'
 
 SOAK ?= 600
 soak: setup ## random lives, with faults and with people, for long (SOAK=3600 seconds of processor time each), every crash on both sides, and large models
 	@$(STAGE) configure cmake --preset dev --log-level=WARNING
-	@$(STAGE) build-soak ninja -C build/dev -j $(JOBS) hands_test house_model_test port_pool_trouble_test port_pool_crash_test scenarios_test clb_crash_test
+	@$(STAGE) build-soak ninja -C build/dev -j $(JOBS) hands_test house_model_test port_pool_trouble_test port_pool_crash_test scenarios_test clb_crash_test ingress_clb_test
 	@BERTH_SCENARIO_SECONDS=$(SOAK) BERTH_SCENARIO_SIDES=both BERTH_SCENARIO_HOUSES=large $(STAGE) soak ctest --test-dir build/dev -V -j $(JOBS) --timeout 86400 \
-	  -R '^(hands|house_model|port_pool_trouble|port_pool_crash|scenarios|clb_crash)_test$$'
+	  -R '^(hands|house_model|port_pool_trouble|port_pool_crash|scenarios|clb_crash|ingress_clb)_test$$'
 
 sanitize: setup ## tests under ASan+UBSan (clang-19), fuzz corpora, and TSan where there are threads
 	@$(STAGE) configure-asan cmake --preset asan --log-level=WARNING
