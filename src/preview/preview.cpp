@@ -39,7 +39,7 @@ class Previewer {
         book_(house.book()),
         sealer_([] { return nullptr; }),
         resolver_(book_, house.listeners(), sealer_, options.defaults,
-                  [](const LoadBalancerRef& named) -> Result<LoadBalancerRef> {
+                  [](const LoadBalancerRef& named, std::string_view) -> Result<LoadBalancerRef> {
                     return fail(error_of(Code::unavailable,
                                          "what the name {} means is looked up by the controller",
                                          model::to_string(named))
@@ -82,10 +82,18 @@ class Previewer {
 
  private:
   admission::PortPoolGate pool_gate() const {
-    return {house_.listeners(), options_.defaults, [](const LoadBalancerRef&) { return true; }};
+    return {house_.listeners(), neighbours(), refs_of(), options_.defaults,
+            [](const LoadBalancerRef&) { return true; }};
   }
   admission::IngressGate ingress_gate() const {
-    return {book_, resolver_, options_.defaults, [](const LoadBalancerRef&) { return true; }};
+    return {neighbours(), resolver_, options_.defaults,
+            [](const LoadBalancerRef&) { return true; }};
+  }
+  admission::Neighbours neighbours() const { return {book_, house_.listeners()}; }
+  claims::RefsOf refs_of() const {
+    return [this](const api::PortPool& pool, const api::PortPoolItem& item) {
+      return resolver_.load_balancers_of(pool, item);
+    };
   }
 
   // One that is not there yet is told apart by its name.
@@ -102,11 +110,8 @@ class Previewer {
     Result<api::PortPool> pool = api::decode_incoming_port_pool(document.object);
     if (!pool) return refuse(pool.error(), out);
     take_identity(*pool, document, before);
-    const claims::RefsOf refs_of = [this](const api::PortPool& one, const api::PortPoolItem& item) {
-      return resolver_.load_balancers_of(one, item);
-    };
     controllers::portpool::PoolWants wants =
-        controllers::portpool::wants_of(*pool, refs_of, options_.now);
+        controllers::portpool::wants_of(*pool, refs_of(), options_.now);
     for (const auto& [item, report] : wants.unreadable)
       out.notes.push_back(fmt::format("item {}: {}", item, report.problem));
     look_at_parts(controllers::portpool::owner_of(*pool), wants.parts, std::move(wants.unreadable),
