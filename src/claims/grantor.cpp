@@ -102,26 +102,31 @@ std::vector<ledger::Holding> Grantor::holdings(const model::LoadBalancerRef& lb,
 Result<> Grantor::grant(const Context& context, const model::LoadBalancerRef& lb,
                         const ledger::Grant& wanted) {
   const std::string name = model::object_name(lb);
-  Waiting mine{.wanted = wanted, .changed = context.tasks.signal()};
+  const auto mine =
+      std::make_shared<Waiting>(Waiting{.wanted = wanted, .changed = context.tasks.signal()});
   {
     const MutexLock lock(mu_);
     const auto [it, is_first] = waiting_.try_emplace(name);
-    it->second.push_back(&mine);
-    mine.writes = is_first;
+    it->second.push_back(mine);
+    mine->writes = is_first;
   }
   for (;;) {
     bool writes = false;
     {
       const MutexLock lock(mu_);
-      if (mine.answer) return std::move(*mine.answer);
-      writes = mine.writes;
+      if (mine->answer) return std::move(*mine->answer);
+      writes = mine->writes;
+      if (!writes && context.stop.stop_requested()) {
+        std::erase(waiting_.at(name), mine);  // there until everybody in it is answered
+        return fail(context.end_error());
+      }
     }
     if (writes) {
       const Batch batch = begin_write(name);
       end_write(name, batch, decide(context, lb, batch));
     } else {
-      // Whoever writes has a deadline, and ends when this process does.
-      (void)context.tasks.wait(*mine.changed, Instant::max(), {});
+      // Whoever writes has a deadline.
+      (void)context.tasks.wait(*mine->changed, Instant::max(), context.stop);
     }
   }
 }
@@ -545,7 +550,7 @@ Result<> Grantor::rebuild(const Context& context, const model::LoadBalancerRef& 
       holdings_on(listeners_, model::object_name(lb), sealer_, std::vector<Grant>{});
   ledger::LaidOut laid =
       ledger::laid_out(ledger::rebuilt(held, context.tasks.wall_time()), layout_);
-  for (const Waiting* const one : wanted) {
+  for (const WaitingPtr& one : wanted) {
     // Where there are many, and where it cannot be had, the next try sees to it.
     if (!laid.blocks.empty() || laid.list.size() >= layout_.long_list) break;
     if (Result<std::vector<Grant>> more = with_one(laid.list, one->wanted, held))

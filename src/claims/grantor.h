@@ -66,14 +66,15 @@ class Grantor {
   Result<bool> tidy(const Context& context, const std::string& balancer);
 
  private:
-  // One call of `grant`, while it waits.
+  // One call of `grant`, while it waits. Whoever writes for it has it too, for it may leave first.
   struct Waiting {
-    const ledger::Grant& wanted;
-    std::unique_ptr<Signal> changed;
+    ledger::Grant wanted{};
+    std::unique_ptr<Signal> changed{};
     std::optional<Result<>> answer{};
     bool writes = false;  // it is this one's turn to write for all
   };
-  using Batch = std::vector<Waiting*>;
+  using WaitingPtr = std::shared_ptr<Waiting>;
+  using Batch = std::vector<WaitingPtr>;
   using Answers = std::vector<std::optional<Result<>>>;  // of a batch
   // An object with a list of grants, as we know it.
   struct Home {

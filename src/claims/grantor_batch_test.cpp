@@ -11,6 +11,7 @@
 #include "claims/test_support.h"
 #include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
+#include "sim/kernel/run_for.h"
 
 namespace berth::claims {
 namespace {
@@ -111,6 +112,30 @@ TEST_F(GrantorBatchTest, AWriteThatFailsIsToldToThoseWhoWaitedForItAndTheNextGoe
   wait();
   EXPECT_TRUE(*answers_[2]);
   EXPECT_TRUE(*answers_[3]);
+}
+
+// Whoever writes may be held up by a call; those who wait for it and are to stop do not wait.
+TEST_F(GrantorBatchTest, WhoIsToStopLeavesAndTheOthersAreServed) {
+  std::stop_source stop;
+  ask(kDemo, 0, 30000);
+  ASSERT_TRUE(kernel_.run_until([&] { return !api_.calls().empty(); }));
+  std::optional<Result<>> left;
+  const auto leaves = kernel_.world().spawn("leaves", [&](std::stop_token) {
+    left =
+        grantor_.grant({.tasks = kernel_.world(), .stop = stop.get_token()}, kDemo, port(1, 30001));
+  });
+  ask(kDemo, 2, 30002);
+  ASSERT_TRUE(sim::run_for(kernel_, 10ms));
+  ASSERT_FALSE(left);
+  stop.request_stop();
+  ASSERT_TRUE(kernel_.run_until([&] { return left.has_value(); }));
+  ASSERT_FALSE(*left);
+  EXPECT_EQ(left->error().code, Code::stopped);
+  EXPECT_FALSE(answers_[0]) << "its call is still under way";
+  wait();
+  EXPECT_TRUE(*answers_[0]);
+  EXPECT_TRUE(*answers_[1]);
+  EXPECT_EQ(granted("edge.demo"), 2U);
 }
 
 // Somebody wrote between our look and our write.
