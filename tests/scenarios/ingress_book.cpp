@@ -10,10 +10,6 @@ namespace {
 
 using wire::Value;
 
-// Its status is of what it wanted before, until grants, Listeners and calls have followed one after
-// the other, each by another leader perhaps. Its owner knows what he has just written.
-constexpr Duration kNewWants = std::chrono::minutes{5};
-
 bool selects(const Value& service, const Value& pod) {
   const Value* const selector = wire::find(service, "/spec/selector");
   return selector && std::ranges::all_of(selector->as_object(), [&](const auto& label) {

@@ -19,6 +19,11 @@
 
 namespace berth::scenario {
 
+// The status of an Ingress is of what it wanted before, until grants, Listeners and calls have
+// followed one after the other, each by another leader perhaps. Its owner knows what he has just
+// written.
+inline constexpr Duration kNewWants = std::chrono::minutes{5};
+
 // A Service of the calm: all Ingresses lead to its Pods, which never change.
 inline const std::string kCalmService = "quiet";
 
