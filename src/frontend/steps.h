@@ -7,7 +7,9 @@
 #include <optional>
 #include <set>
 
+#include "api/kind.h"
 #include "api/load_balancer.h"
+#include "api/walkers.h"
 #include "claims/finalizer.h"
 #include "frontend/keeper.h"
 #include "kube/cache/typed.h"
@@ -60,6 +62,25 @@ Result<kube::Requeue> let_go(const Context& context, const Keeper& keeper,
   const Result<> freed = objects.patch_away(context, object.meta.key(), kube::PatchType::json,
                                             claims::finalizer_patch(object.meta, false));
   return freed ? Result<kube::Requeue>(kube::Requeue{}) : overtaken_or(freed.error());
+}
+
+// What an owner's users are told, where that has changed. False: somebody was faster, and the owner
+// is to be looked at again.
+template <class T, class Status>
+Result<bool> write_status(const Context& context, const kube::Typed<T>& objects,
+                          const api::KindInfo& kind, const T& object, const Status& status) {
+  const wire::Object wanted = api::encode(status);
+  if (wanted == api::encode(object.status)) return true;
+  // A JSON Patch, because a merge would leave members that went away.
+  const wire::Array patch{
+      wire::Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", object.meta.uid}},
+      wire::Object{{"op", "add"}, {"path", "/status"}, {"value", wanted}}};
+  const auto how = kube::PatchType::json;
+  const auto written = kind.status_subresource
+                           ? objects.patch_status(context, object.meta.key(), how, patch)
+                           : objects.patch(context, object.meta.key(), how, patch);
+  if (!written && !kube::was_overtaken(written.error())) return fail(written.error());
+  return written.has_value();
 }
 
 // Grants of all parts that have no report yet. `refused` hears of each that another has.

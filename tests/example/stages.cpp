@@ -4,7 +4,7 @@
 
 #include "api/decode_kind.h"
 #include "api/keys.h"
-#include "claims/finalizer.h"
+#include "frontend/steps.h"
 #include "kube/runtime/controller_of.h"
 
 namespace berth::api {
@@ -32,26 +32,15 @@ std::span<const Field> fields_of<example::StageStatus>() {
 namespace berth::example::stages {
 namespace {
 
+using Key = kube::KeyOf<Stage>;
 using kube::Requeue;
 
 constexpr model::PortRange kRange{45000, 45001};
 constexpr Duration kTryAgain = std::chrono::seconds{2};
 const std::string kPart = "stage";
-}  // namespace
-
-const api::KindInfo& kind() {
-  static const api::KindInfo kKind{.type = {"example.dev", "v1", "stages", "Stage"},
-                                   .singular = "stage",
-                                   .doc = "A port of a load balancer for an address.",
-                                   .spec_fields = api::fields_of<StageSpec>,
-                                   .status_fields = api::fields_of<StageStatus>};
-  return kKind;
-}
-Result<Stage> decode(const wire::Value& object) { return api::decode_value<Stage>(object, kind()); }
-
-namespace {
 
 kube::Projection<Stage> projection() { return api::projection_of<Stage>(kind()); }
+
 // What it wants, once its port is chosen.
 frontend::WantedPart want_of(const Stage& stage, const frontend::Owner& owner,
                              const frontend::OpenWant& open, const frontend::Choice& choice,
@@ -72,13 +61,10 @@ frontend::WantedPart want_of(const Stage& stage, const frontend::Owner& owner,
           .listeners = {std::move(listener)}};
 }
 
-using Key = kube::KeyOf<Stage>;
-
 struct Parts {
   explicit Parts(module::Platform& p)
       : core(*p.core),
-        home(p.config.ns),
-        defaults(p.config.load_balancers),
+        config(p.config),
         sealer(p.sealer),
         stages(p.caches.of(projection).store()),
         objects(p.leader_client, stages, kind().type, decode),
@@ -102,22 +88,16 @@ struct Parts {
 
   Result<Requeue> reconcile(const Context& context, const Key& key) {
     const auto stage = stages.get(key.object);
-    const std::string uid = stage ? stage->meta.uid : "";
-    frontend::Round round;
-    Result<> settled = core.keeper.settle_grants(context, kind().type, key.object, uid, round);
-    if (!settled) return pass(settled);
-    if (!stage) return Requeue{};
-    const frontend::Owner owner = frontend::owner_of(kind().type, stage->meta, home);
-    if (stage->meta.deleting) return let_go(context, *stage, owner, round);
-    if (claims::has_our_finalizer(stage->meta)) return keep(context, *stage, owner, round);
-    const auto taken = objects.patch(context, key.object, kube::PatchType::json,
-                                     claims::finalizer_patch(stage->meta, true));
-    return taken ? Result<Requeue>(Requeue{}) : fail(taken.error());
+    const auto over = frontend::begin(context, core.keeper, objects, key.object, stage.get());
+    if (!over) return fail(over.error());
+    if (*over) return **over;
+    const frontend::Owner owner = frontend::owner_of(kind().type, stage->meta, config.ns);
+    return stage->meta.deleting ? frontend::let_go(context, core.keeper, objects, *stage, owner)
+                                : keep(context, *stage, owner);
   }
 
-  Result<Requeue> keep(const Context& context, const Stage& stage, const frontend::Owner& owner,
-                       frontend::Round& round) {
-    const auto lb = model::parse_load_balancer(stage.spec.load_balancer_id, defaults);
+  Result<Requeue> keep(const Context& context, const Stage& stage, const frontend::Owner& owner) {
+    const auto lb = model::parse_load_balancer(stage.spec.load_balancer_id, config.load_balancers);
     if (!lb) return tell(context, stage, {.message = lb.error().to_string()});
     const frontend::OpenWant open{
         .part = kPart, .lbs = {*lb}, .transports = {model::Transport::tcp}, .range = kRange};
@@ -127,12 +107,12 @@ struct Parts {
         want_of(stage, owner, open, *choice, context.tasks.wall_time())};
     core.keeper.settle_names(owner, parts);
     core.keeper.contend(owner, parts.front().grants);
-    Result<frontend::PartReport> report =
-        core.keeper.ensure_grants(context, owner, parts.front(), [](const Error&) {});
-    if (!report) return pass(report);
-    const frontend::Survey found =
-        core.keeper.survey_of(owner, parts, {{kPart, std::move(*report)}});
+    auto reports =
+        frontend::ensure_all(context, core.keeper, owner, parts, {}, [](const Error&) {});
+    if (!reports) return pass(reports);
+    const auto found = core.keeper.survey_of(owner, parts, std::move(*reports));
     const auto changes = frontend::changes_of(found.outdated, sealer);
+    frontend::Round round;
     Result<> done = core.keeper.carry_out(context, owner, parts, found, changes, round);
     if (!done) return pass(done);
     const bool leads = !found.found.empty() && claims::is_applied(*found.found.front().listener);
@@ -142,28 +122,14 @@ struct Parts {
   }
 
   Result<Requeue> tell(const Context& context, const Stage& stage, const StageStatus& status) {
-    const Requeue next{.after = status.message.empty() ? std::nullopt : std::optional(kTryAgain)};
-    if (status == stage.status) return next;
-    const auto written = objects.patch_status(
-        context, stage.meta.key(), kube::PatchType::json,
-        wire::Array{
-            wire::Object{{"op", "add"}, {"path", "/status"}, {"value", api::encode(status)}}});
-    return written ? Result<Requeue>(next) : fail(written.error());
-  }
-
-  Result<Requeue> let_go(const Context& context, const Stage& stage, const frontend::Owner& owner,
-                         frontend::Round& round) {
-    const Result<bool> gone = core.keeper.let_go(context, owner, round);
-    if (!gone) return fail(gone.error());
-    if (!*gone) return Requeue{.after = kTryAgain};
-    Result<> freed = objects.patch_away(context, stage.meta.key(), kube::PatchType::json,
-                                        claims::finalizer_patch(stage.meta, false));
-    return freed ? Result<Requeue>(Requeue{}) : pass(freed);
+    const Result<bool> told = frontend::write_status(context, objects, kind(), stage, status);
+    if (!told) return fail(told.error());
+    const bool again = !*told || !status.message.empty();
+    return Requeue{.after = again ? std::optional(kTryAgain) : std::nullopt};
   }
 
   module::Core core;
-  const std::string home;
-  const model::LoadBalancerDefaults defaults;
+  const module::Config& config;
   const claims::Sealer& sealer;
   kube::Store<Stage>& stages;
   const kube::Typed<Stage> objects;
@@ -171,6 +137,16 @@ struct Parts {
 };
 
 }  // namespace
+
+const api::KindInfo& kind() {
+  static const api::KindInfo kKind{.type = {"example.dev", "v1", "stages", "Stage"},
+                                   .singular = "stage",
+                                   .doc = "A port of a load balancer for an address.",
+                                   .spec_fields = api::fields_of<StageSpec>,
+                                   .status_fields = api::fields_of<StageStatus>};
+  return kKind;
+}
+Result<Stage> decode(const wire::Value& object) { return api::decode_value<Stage>(object, kind()); }
 
 module::Declaration declare(const module::Config&) {
   return {.name = "stages",

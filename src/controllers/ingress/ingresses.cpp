@@ -4,7 +4,6 @@
 #include <boost/json.hpp>
 #include <set>
 
-#include "api/walkers.h"
 #include "controllers/ingress/concerns.h"
 #include "controllers/ingress/events.h"
 #include "frontend/failures.h"
@@ -15,7 +14,6 @@ namespace {
 
 using kube::ObjectKey;
 using kube::Requeue;
-using wire::Array;
 using wire::Object;
 
 // Ingresses do not wait for each other.
@@ -215,16 +213,13 @@ Result<Requeue> IngressController::tell_trouble(const Context& context, const ap
 
 Result<> IngressController::write_status(const Context& context, const api::Ingress& ingress,
                                          const api::IngressStatus& status, frontend::Round& round) {
-  if (status == ingress.status) return {};
-  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", ingress.meta.uid}},
-                    Object{{"op", "add"}, {"path", "/status"}, {"value", api::encode(status)}}};
-  // It has no status subresource.
-  const auto written = objects_.patch(context, ingress.meta.key(), kube::PatchType::json, patch);
-  if (!written && kube::was_overtaken(written.error())) {
+  const Result<bool> written =
+      frontend::write_status(context, objects_, api::ingress_kind(), ingress, status);
+  if (!written) return fail(written.error());
+  if (!*written) {
     round.overtaken = true;
     return {};
   }
-  if (!written) return fail(written.error());
   if (status.status == api::kReady && ingress.status.status != api::kReady)
     events_.record(is_ready(ingress));
   return {};

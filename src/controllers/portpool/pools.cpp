@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "api/walkers.h"
 #include "controllers/portpool/events.h"
 #include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_survey.h"
@@ -14,8 +13,6 @@ namespace {
 
 using kube::ObjectKey;
 using kube::Requeue;
-using wire::Array;
-using wire::Object;
 
 // Pools do not wait for each other.
 constexpr int kWorkers = 4;
@@ -150,17 +147,13 @@ Result<> PoolController::write_status(const Context& context, const api::PortPoo
     if (!survey.reports.contains(item)) leaving[item] = listeners.size();
   const api::PortPoolStatus status =
       pool_status(pool, survey.reports, leaving, balancer_of_, refs_of_);
-  const Object wanted = api::encode(status);
-  if (wanted == api::encode(pool.status)) return {};
-  const Array patch{Object{{"op", "test"}, {"path", "/metadata/uid"}, {"value", pool.meta.uid}},
-                    Object{{"op", "add"}, {"path", "/status"}, {"value", wanted}}};
-  const auto written =
-      objects_.patch_status(context, pool.meta.key(), kube::PatchType::json, patch);
-  if (!written && was_overtaken(written.error())) {
+  const Result<bool> written =
+      frontend::write_status(context, objects_, api::port_pool_kind(), pool, status);
+  if (!written) return fail(written.error());
+  if (!*written) {
     round.overtaken = true;
     return {};
   }
-  if (!written) return fail(written.error());
   if (status.status == api::kReady && pool.status.status != api::kReady)
     events_.record(pool_is_ready(pool));
   return {};
