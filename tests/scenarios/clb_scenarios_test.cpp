@@ -473,19 +473,41 @@ TEST_F(ClbPools, PortsOfALoadBalancerThatIsGoneAreFreedWithTheirPods) {
   ASSERT_NO_FATAL_FAILURE(
       run_until([&] { return claimed_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
   EXPECT_FALSE(is_ready("room-7")) << "which is there, and cannot be reached";
-  // Nobody's port any more: another Pod may have it, and is told that it leads nowhere yet.
-  ASSERT_NO_FATAL_FAILURE(create("room-8", {.request = "rooms TCP 8000"}));
-  ASSERT_NO_FATAL_FAILURE(run_for(2min));
-  EXPECT_FALSE(is_ready("room-8"));
-  EXPECT_EQ(claimed_ports("lb-demo-tcp-", 30000, 30006), 2);
+  // Nobody's port any more, and nobody gets it: it would lead nowhere.
+  EXPECT_FALSE(user.create("room-8", {.request = "rooms TCP 8000"}));
+  EXPECT_THAT(user.last_refusal(), HasSubstr("not ready yet"));
 
   cloud().add_load_balancer("lb-demo");
   ASSERT_NO_FATAL_FAILURE(run_until_ready("room-7"));
+  ASSERT_NO_FATAL_FAILURE(run_until([&] { return listeners("lb-demo").size() == 6; }));
+  ASSERT_NO_FATAL_FAILURE(run_for(1min));
+  ASSERT_NO_FATAL_FAILURE(create("room-8", {.request = "rooms TCP 8000"}));
   ASSERT_NO_FATAL_FAILURE(run_until_ready("room-8"));
   ASSERT_NO_FATAL_FAILURE(run_for(kAuditInterval + 2min));
   house().book().bear_unreached(false);
   ASSERT_NO_FATAL_FAILURE(settle());
   EXPECT_EQ(listeners("lb-demo").size(), 6u) << "also those that nobody has";
+  ASSERT_NO_FATAL_FAILURE(close());
+}
+
+TEST_F(ClbPools, RoomsGetPortsOfAnotherItemWhenTheLoadBalancerOfTheFirstIsGone) {
+  ASSERT_NO_FATAL_FAILURE(open(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: rooms, namespace: games}
+spec:
+  poolItems:
+  - {itemName: item1, loadBalancerIDs: ["lb-demo"], protocol: TCP, startPort: 30000, endPort: 30003}
+  - {itemName: item2, loadBalancerIDs: ["lb-east"], protocol: TCP, startPort: 31000, endPort: 31003}
+)"));
+  cloud().remove_load_balancer("lb-demo");
+  ASSERT_NO_FATAL_FAILURE(run_for(kAuditInterval + 2min));
+  ASSERT_NO_FATAL_FAILURE(create("room-0", {.request = "rooms TCP 8000"}));
+  ASSERT_NO_FATAL_FAILURE(run_until_ready("room-0"));
+  EXPECT_EQ(ports_to(listeners("lb-east"), pod_ip("room-0")).size(), 1u);
+  cloud().add_load_balancer("lb-demo");
+  ASSERT_NO_FATAL_FAILURE(run_until([&] { return listeners("lb-demo").size() == 3; }));
+  ASSERT_NO_FATAL_FAILURE(settle());
   ASSERT_NO_FATAL_FAILURE(close());
 }
 

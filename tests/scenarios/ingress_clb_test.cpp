@@ -1,6 +1,7 @@
 // Ingresses on Tencent's load balancers: every call of the cloud is where a process dies, and
 // random lives in which the cloud and the API server stumble, people change their minds, hands
 // change listeners, and processes die. In the end the cloud has what is written, and nothing else.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,6 +15,7 @@ namespace berth::scenario {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::HasSubstr;
 using wire::Value;
 using world::WorldOptions;
 
@@ -237,6 +239,55 @@ TEST(IngressOnClb, CrashesAtEveryCallOfTheCloud) {
                                       [](const sim::CrashPlan& plan) { return story(plan); });
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_GE(swept->writes, 30u);
+}
+
+// A page of an Ingress on lb-demo, in place.
+Result<> open_with_front(IngressHouse& house, const ClbCloud& cloud) {
+  if (Result<> open = house.open(); !open) return open;
+  const auto done = house.cluster().play("user", [&](std::stop_token) {
+    for (const char* pod : {"a", "room-0"}) {
+      house.write(IngressHouse::pod(pod, pod == std::string("a") ? "" : "room"));
+      house.say_ready(pod, true);
+    }
+    house.write(IngressHouse::ingress("front", last_spec(), "lb-demo"));
+  });
+  if (Result<> ran = house.cluster().run_until([&] { return *done; }); !ran) return ran;
+  if (Result<> settled = house.cluster().settle(kQuiet); !settled) return settled;
+  return check_last(house, cloud, {"lb-demo"});
+}
+
+TEST(IngressOnClb, OnALoadBalancerThatIsGoneItSaysSoAndIsMadeAnewWhenThatIsBack) {
+  ClbCloud cloud;
+  cloud.add_load_balancer("lb-demo");
+  IngressHouse house(7, on_clb({}, cloud));
+  Result<> fine = open_with_front(house, cloud);
+  ASSERT_TRUE(fine) << fine.error().message;
+  cloud.remove_load_balancer("lb-demo");
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  EXPECT_FALSE(house.is_ready("front"));
+  EXPECT_THAT(house.text("front", "/status/message"), HasSubstr("no such load balancer"));
+  cloud.add_load_balancer("lb-demo");
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  ASSERT_TRUE(house.cluster().settle(kQuiet));
+  fine = check_last(house, cloud, {"lb-demo"});
+  EXPECT_TRUE(fine) << fine.error().message;
+}
+
+TEST(IngressOnClb, OnALoadBalancerThatIsGoneItCanBeDeleted) {
+  ClbCloud cloud;
+  cloud.add_load_balancer("lb-demo");
+  IngressHouse house(7, on_clb({}, cloud));
+  const Result<> fine = open_with_front(house, cloud);
+  ASSERT_TRUE(fine) << fine.error().message;
+  cloud.remove_load_balancer("lb-demo");
+  const auto done = house.cluster().play("end", [&house](std::stop_token) {
+    (void)house.cluster().ask("DELETE", kIngresses + "/front");
+    for (int i = 0; i < 60 && house.text("front", "/status/status") != "gone"; ++i)
+      (void)house.cluster().pause(2s, {});
+  });
+  ASSERT_TRUE(house.cluster().run_until([&] { return *done; }));
+  EXPECT_EQ(house.text("front", "/status/status"), "gone");
+  EXPECT_TRUE(house.listeners().empty()) << house.listeners_text();
 }
 
 struct Count {

@@ -327,6 +327,8 @@ claims::ListenerPatch outcome_patch(const api::Listener& listener, const engine:
     // Whoever waits until nobody is reached through it goes on; it is not in place all the same.
     if (is_nowhere && !claims::leads_nowhere(listener))
       patch.push_back(put(applied, Value(leads_part(claims::spec_hash(listener.spec)))));
+    // Nor is there a listener: a port that nobody has is not given to anybody until it is made.
+    if (is_nowhere) put_text("/status/listenerID", status.listener_id, "", patch);
     put_text("/status/status", status.status, api::kNotSynced, patch);
     put_text("/status/msg", status.message, outcome.result.error().to_string(), patch);
   }

@@ -164,6 +164,24 @@ TEST(ListenerOutcome, WhatLeadsNowhereAtALoadBalancerThatIsGoneIsAtRest) {
       << "which leads somewhere";
 }
 
+// A slot without a listener is not given to a Pod, which would never be Ready.
+TEST(ListenerOutcome, AListenerOfALoadBalancerThatIsGoneIsNotThereEither) {
+  const engine::Outcome gone{.result = fail(Code::not_found, "no such load balancer"),
+                             .nowhere = true};
+  const auto id_after = [&](const api::Listener& listener) -> std::optional<std::string> {
+    for (const wire::Value& change : outcome_patch(listener, gone).changes)
+      if (wire::string_at(change, "/path") == "/status/listenerID")
+        return std::string(wire::string_at(change, "/value"));
+    return std::nullopt;
+  };
+  api::Listener empty = claims::testing::applied(claims::testing::lock_at({}));
+  empty.status.listener_id = "lbl-1";
+  EXPECT_EQ(id_after(empty), "");
+  EXPECT_FALSE(id_after(claims::testing::leading_to(empty, "10.0.0.1"))) << "somebody waits for it";
+  empty.status.listener_id.clear();
+  EXPECT_FALSE(id_after(empty)) << "it says so already";
+}
+
 TEST(ListenerName, IsShortEnoughAndNobodyElses) {
   const Naming naming{.cluster_id = std::string(32, 'c')};
   api::Listener one = listener_of_pool();
