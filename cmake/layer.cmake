@@ -58,11 +58,18 @@ function(add_to_stage name)
   endforeach()
 endfunction()
 
+# These sources of a target start the program `berth`, which they know as BERTH_PROGRAM. They alone: a path of this build
+# in the flags of others would keep them out of the compiler cache.
+function(starts_berth target)
+  set_source_files_properties(${ARGN} PROPERTIES COMPILE_DEFINITIONS "BERTH_PROGRAM=\"$<TARGET_FILE:berth>\"")
+  add_dependencies(${target} berth)
+endfunction()
+
 # A test executable: one ctest entry, so that a suite can share an expensive fixture. Labels are the kinds of tests that
 # CONTRIBUTING lists; a suite that skips itself is reported as skipped, never as passed. `real` beside a kind marks a suite
-# that talks to real processes: tools/suites gives it a second try.
+# that talks to real processes: tools/suites gives it a second try. STARTS names its sources that start `berth`.
 function(add_berth_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "LABEL;SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(T "" "TIMEOUT" "LABEL;SOURCES;LIBS;STARTS" ${ARGN})
   if(NOT BERTH_TESTS)
     return()
   endif()
@@ -71,6 +78,9 @@ function(add_berth_test name)
   endif()
   add_executable(${name} ${T_SOURCES})
   target_link_libraries(${name} PRIVATE ${T_LIBS} GTest::gmock GTest::gtest_main)
+  if(T_STARTS)
+    starts_berth(${name} ${T_STARTS})
+  endif()
   add_to_stage(${name} ${T_LABEL})
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set(environment

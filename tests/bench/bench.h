@@ -90,6 +90,7 @@ std::vector<Bench> engine_benches();
 std::vector<Bench> grant_benches();
 std::vector<Bench> edge_benches();
 Bench outage_bench();
+Bench idle_bench();
 Bench lives_bench();
 std::vector<Bench> stage_benches();
 

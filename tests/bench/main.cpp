@@ -107,6 +107,7 @@ std::vector<Bench> all_benches() {
   for (Bench& bench : grant_benches()) all.push_back(std::move(bench));
   for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   all.push_back(outage_bench());
+  all.push_back(idle_bench());
   all.push_back(lives_bench());
   for (Bench& bench : stage_benches()) all.push_back(std::move(bench));
   return all;
