@@ -476,7 +476,9 @@ Result<> HandsHouse::tidy_up() {
     put_owners_back(world(), complaint);
   });
   if (!tidied) return tidied;
-  // What was tidied up may have left something at the load balancers.
+  // What was tidied up may have left something at the load balancers: of a Listener that was
+  // written over while its part left, nothing says any more what it had there. An audit finds that.
+  if (!trust_.edited_listeners().empty()) trust_.note_place({}, kAudited);
   const Result<> swept =
       house_.run_until([this] { return world().kernel().now() >= trust_.disorder_over(); });
   if (!swept || role_ == world::Role::tenant) return swept;

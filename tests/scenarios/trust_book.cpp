@@ -84,7 +84,8 @@ std::string shown_object(std::string_view kind, std::string_view ns, std::string
   return fmt::format("{} {}/{}", kind, ns, name);
 }
 
-TrustBook::TrustBook(world::World& world, Duration grace) : world_(world), grace_(grace) {
+TrustBook::TrustBook(world::World& world, Duration grace)
+    : world_(world), grace_(grace), time_kept_(world.kernel().now()) {
   observing_ = world.cluster().gateway().observe(
       [this](const net::Request& request, const world::SeenReply& reply) { see(request, reply); });
 }
@@ -99,7 +100,17 @@ void TrustBook::note_place(const Place& place, Duration grace) {
 }
 
 void TrustBook::note_namespace(const std::string& ns) {
-  touched_[shown_object("Namespace", ns, ns)] = world_.kernel().now();
+  touched_[shown_object("Namespace", ns, ns)] = time_led();
+}
+
+void TrustBook::keep_time() {
+  time_led_ = time_led();
+  time_kept_ = world_.kernel().now();
+  is_led_ = world_.leaders() > 0;
+}
+
+Duration TrustBook::time_led() const {
+  return is_led_ ? time_led_ + (world_.kernel().now() - time_kept_) : time_led_;
 }
 
 void TrustBook::take_stock() {
@@ -116,6 +127,7 @@ void TrustBook::take_stock() {
 }
 
 void TrustBook::see(const net::Request& request, const world::SeenReply& reply) {
+  keep_time();
   if (request.method == "GET" || reply.status() >= 300 ||
       request.url.find("dryRun") != std::string::npos)
     return;
@@ -144,7 +156,7 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   const std::size_t begin = at + marker.size();
   const std::string ns = path.substr(begin, path.find('/', begin) - begin);
   const std::string key = shown_object(kind, ns, name);
-  touched_[key] = world_.kernel().now();
+  touched_[key] = time_led();
   hands_[key] = author_of(request);
   const bool ours = kind == "Listener" || kind == "PortBinding";
   if (ours && request.method == "POST") forged_.insert(path);
@@ -290,7 +302,7 @@ bool TrustBook::is_touched(const Place& place) const {
 bool TrustBook::is_touched(std::string_view kind, std::string_view ns,
                            std::string_view name) const {
   const auto it = touched_.find(shown_object(kind, ns, name));
-  return it != touched_.end() && world_.kernel().now() - it->second < grace_;
+  return it != touched_.end() && time_led() - it->second < grace_;
 }
 
 void TrustBook::complain(const Guest& guest, const std::string& what) {

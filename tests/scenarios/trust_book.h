@@ -4,9 +4,9 @@
 // A Pod has our word when we called it Ready, by its annotation or by its condition; what a person
 // wrote there is not our word. While it has, each port that it was told of leads to it, so no two
 // Pods can have our word for one port. A Pod that somebody laid hands on, on itself, its
-// PortBinding, its Listeners or its pool, has some time in which that is put in order. Pods of
-// guarded namespaces, which nobody may touch, keep our word, their ports and their listeners
-// throughout.
+// PortBinding, its Listeners or its pool, has some time in which that is put in order; time in
+// which nobody leads does not count, for nobody is there who could. Pods of guarded namespaces,
+// which nobody may touch, keep our word, their ports and their listeners throughout.
 //
 // Not thread-safe; the world outlives it.
 #pragma once
@@ -84,6 +84,8 @@ class TrustBook {
   };
 
   void see(const net::Request& request, const world::SeenReply& reply);
+  void keep_time();
+  Duration time_led() const;
   void note_touch(const net::Request& request, const wire::Value& object);
   void see_pod(const net::Request& request, const wire::Value& pod);
   void judge(const std::string& uid, const Guest& before, const Guest& now);
@@ -97,8 +99,11 @@ class TrustBook {
   std::set<std::string> guarded_;
   std::map<std::string, Guest> guests_;       // by uid
   std::set<std::string> given_;               // uids of those that ever had our word
-  std::map<std::string, Instant> touched_;    // by shown_object
+  std::map<std::string, Duration> touched_;   // by shown_object: how long somebody had led by then
   std::map<std::string, std::string> hands_;  // who touched it last
+  bool is_led_ = true;                        // when time was kept last
+  Instant time_kept_{};
+  Duration time_led_{};
   Instant upheaval_over_{};
   std::map<Place, Instant> places_;  // when they must be in order
   Instant places_over_{};
