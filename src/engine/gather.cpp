@@ -12,7 +12,7 @@ using std::chrono::seconds;
 // what is being written, and for one that may come or not; again after each that comes.
 constexpr int kMost = 4;
 constexpr int kForWritten = 10;
-constexpr int kForLikely = 25;
+constexpr int kForNext = 25;
 constexpr Duration kLongestCall = seconds{1};    // what takes longer is no reason to wait longer
 constexpr Duration kWorthIt = milliseconds{50};  // where calls are quicker, nobody waits
 constexpr Duration kLikelyFor = seconds{1};      // then it is no sign of a burst any more
@@ -55,8 +55,11 @@ Instant Gather::came(const WishKey& key, Instant now, Duration call) {
   if (since_ == kNever) since_ = now;
   const Instant end = since_ + call / kMost;
   if (written_.any(now)) return std::min(end, now + call / kForWritten);
-  if (likely_.any(now)) return std::min(end, now + call / kForLikely);
-  return now;
+  const bool more = likely_.any(now);
+  is_burst_ = is_burst_ || more;
+  // All that were promised are there; whatever else may come had its time, too.
+  if (is_burst_ && !more) return since_ + call / kForNext;
+  return std::min(end, now + call / kForNext);
 }
 
 }  // namespace berth::engine

@@ -1,9 +1,9 @@
-// Gather: how long the wishes of one place wait for others that are known to be on their way.
+// Gather: how long the wishes of one place wait for others.
 //
-// A call takes many wishes, and who misses it waits until it is over. So it is worth a little of
-// what a call takes to wait for those that are almost there: without a sign of them nobody waits,
-// nor where calls are quick. What collected during a call has waited enough. Pure; belongs to a
-// box.
+// A call takes many wishes, and who misses it waits until it is over. So where calls are slow it is
+// worth a small part of what one takes to wait for those that come just after the first, announced
+// or not; for those that are known to be almost there, a little more. Where calls are quick nobody
+// waits. What collected during a call has waited enough. Pure; belongs to a box.
 #pragma once
 
 #include <deque>
@@ -35,12 +35,16 @@ class Gather {
   // wait.
   Instant came(const WishKey& key, Instant now, Duration call);
   // They have left.
-  void end() { since_ = kNever; }
+  void end() {
+    since_ = kNever;
+    is_burst_ = false;
+  }
 
  private:
   Expected likely_;
   Expected written_;
   Instant since_ = kNever;  // the first of those that wait
+  bool is_burst_ = false;   // one of them came while others were likely to
 };
 
 }  // namespace berth::engine

@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <ctime>
+#include <map>
 #include <set>
 
 #include "../scenarios/clb_cloud.h"
@@ -165,18 +166,26 @@ class ClbHouse {
     ready_.clear();
     started_ = world_->kernel().now();
     last_address_ = started_;
+    longest_wait_ = {};
     addressed_.clear();
     cpu_ = std::clock();
   }
   // Since `begin`, in seconds: when the last Pod got its address.
   double last_address() const { return to_seconds(last_address_ - started_); }
+  // Of a Pod, from its address until it was told that it can be reached.
+  double longest_wait() const { return to_seconds(longest_wait_); }
+  double passed() const { return to_seconds(world_->kernel().now() - started_); }
   // What was measured since `begin`.
   Line line(const std::string& name, const std::string& what, const Bound& bound) const {
+    return line(name, what, passed(), bound);
+  }
+  Line line(const std::string& name, const std::string& what, double took,
+            const Bound& bound) const {
     return {name,
             fmt::format("{}; beside what the limits allow. Virtual time, {:.1f} s of processor "
                         "time. Calls: {}",
                         what, cpu_seconds(), calls()),
-            to_seconds(world_->kernel().now() - started_),
+            took,
             bound.seconds(),
             "s",
             "lower"};
@@ -218,22 +227,26 @@ class ClbHouse {
       return;
     }
     const std::string uid(wire::string_at(*object, "/metadata/uid"));
-    if (!wire::string_at(*object, "/status/podIP").empty() && addressed_.insert(uid).second)
-      last_address_ = world_->kernel().now();
+    const Instant now = world_->kernel().now();
+    if (!wire::string_at(*object, "/status/podIP").empty() &&
+        addressed_.try_emplace(uid, now).second)
+      last_address_ = now;
     static const std::string kStatus =
         "/metadata/annotations/" + wire::escape_pointer_step(api::kBindStatusAnnotation);
     if (wire::string_at(*object, kStatus) == api::kReady &&
-        wire::string_at(*object, "/metadata/deletionTimestamp").empty())
-      ready_.insert(uid);
+        wire::string_at(*object, "/metadata/deletionTimestamp").empty() &&
+        ready_.insert(uid).second && addressed_.contains(uid))
+      longest_wait_ = std::max(longest_wait_, now - addressed_.at(uid));
   }
 
   ClbCloud cloud_;
   const int balancers_;
   std::unique_ptr<world::World> world_;
   std::shared_ptr<const world::ServerGateway::Observer> observing_;
-  std::set<std::string> ready_;      // uids of Pods that were told so
-  std::set<std::string> addressed_;  // of those that have an address
+  std::set<std::string> ready_;               // uids of Pods that were told so
+  std::map<std::string, Instant> addressed_;  // of those that have an address, since when
   Instant last_address_{};
+  Duration longest_wait_{};
   bool pool_ready_ = false;
   Instant started_{};
   std::clock_t cpu_ = 0;
@@ -385,6 +398,33 @@ Result<std::vector<Line>> started_pods(Environment&) {
   return out;
 }
 
+// One by one, so slowly that each finds its load balancer idle: nobody gains by a wait.
+Result<std::vector<Line>> trickle(Environment&) {
+  constexpr int kBalancers = 5;
+  constexpr int kPods = 50;
+  constexpr Duration kBetween = 200ms;
+  ClbHouse house(kBalancers);
+  Result<> done = all_of({
+      [&] { return house.open(); },
+      [&] { return house.make_pool(2 * kPods, "TCP"); },
+      [&] { return house.rest(); },
+      [&]() -> Result<> {
+        // How long tasks take is known when a few have been.
+        for (int i = 0; i < 2 * kPods; ++i) {
+          if (i == kPods) house.begin();
+          if (Result<> made = house.create_pods(i, 1, "rooms TCP 8000"); !made) return made;
+          if (Result<> passed = house.run_for(kBetween); !passed) return passed;
+        }
+        return house.wait_for_pods(kPods);
+      },
+  });
+  if (!done) return pass(done);
+  return std::vector<Line>{house.line(
+      "clb-trickle",
+      "50 Pods, one each 0.2 s, on 5 load balancers: the longest wait from address to Ready",
+      house.longest_wait(), {.writes = {1}})};
+}
+
 Result<std::vector<Line>> large_pool(Environment&) {
   constexpr int kPorts = 4000;
   ClbHouse house(kManyBalancers);
@@ -429,6 +469,7 @@ Result<std::vector<Line>> large_pool(Environment&) {
 std::vector<Bench> clb_benches() {
   return {{{"clb-one-pod", "clb-two-ports", "clb-50-pods"}, few_pods},
           {{"clb-bind-1000x2", "clb-roll-1000x2", "clb-delete-1000x2"}, many_pods},
+          {{"clb-trickle"}, trickle},
           {{"clb-50-pods-started", "clb-bind-1000x2-started"}, started_pods},
           {{"clb-pool-4000", "clb-restart-8000"}, large_pool}};
 }
