@@ -25,6 +25,12 @@ Result<T> decode_text(wire::JsonReader& reader, std::string_view text, const Kin
   return object;
 }
 
+// The same as a function that knows its kind, for kube::Typed.
+template <class T, const KindInfo& (*kKind)()>
+Result<T> read_text(wire::JsonReader& reader, std::string_view text) {
+  return decode_text<T>(reader, text, kKind());
+}
+
 // The kind outlives it.
 template <class T>
 kube::Projection<T> projection_of(const KindInfo& kind) {

@@ -67,7 +67,7 @@ struct Parts {
         config(p.config),
         sealer(p.sealer),
         stages(p.caches.of(projection).store()),
-        objects(p.leader_client, stages, kind().type, decode),
+        objects(p.leader_client, stages, kind().type, api::read_text<Stage, kind>),
         controller(p.tasks, {.name = "stage", .registry = &p.registry},
                    [this](const Context& c, const Key& key) { return reconcile(c, key); }) {
     controller.at_start([this] { core.keeper.forget_contenders(kind().type); });

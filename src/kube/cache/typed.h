@@ -6,10 +6,13 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kube/cache/store.h"
 #include "kube/client/client.h"
+#include "wire/json_reader.h"
 
 namespace berth::kube {
 
@@ -19,7 +22,7 @@ class Typed {
   // Null in an answer: the call succeeded, and what the server has cannot be read. The store stays
   // as it is then.
   using Ptr = typename Store<T>::Ptr;
-  using Decode = Result<T> (*)(const wire::Value& object);
+  using Decode = Result<T> (*)(wire::JsonReader& reader, std::string_view text);
 
   // All of them outlive it.
   Typed(Client& client, Store<T>& store, const ResourceType& type, Decode decode)
@@ -29,32 +32,33 @@ class Typed {
 
   // As the server has it now.
   Result<Ptr> get(const Context& context, const ObjectKey& key) const {
-    return remembered(client_->get(context, *type_, key));
+    return remembered(client_->get_text(context, *type_, key));
   }
   // Everything that matches, into the store. What the server has no more stays there: only a watch
   // knows that it went.
   Result<> list(const Context& context, ListOptions options = {}) const {
     Result<ListPage> page = client_->list_all(context, *type_, std::move(options));
     if (!page) return pass(page);
-    for (const wire::Value& item : page->items) (void)remember(item);
+    for (const wire::Value& item : page->items) (void)remember(wire::to_json(item));
     return {};
   }
   Result<Ptr> create(const Context& context, const wire::Value& object) const {
-    return remembered(client_->create(context, *type_, object));
+    return remembered(client_->create_text(context, *type_, object));
   }
   Result<Ptr> patch(const Context& context, const ObjectKey& key, PatchType how,
                     const wire::Value& body) const {
-    return remembered(client_->patch(context, *type_, key, how, body));
+    return remembered(client_->patch_text(context, *type_, key, how, body));
   }
   Result<Ptr> patch_status(const Context& context, const ObjectKey& key, PatchType how,
                            const wire::Value& body) const {
-    return remembered(client_->patch(context, *type_, key, how, body, {.subresource = "status"}));
+    return remembered(
+        client_->patch_text(context, *type_, key, how, body, {.subresource = "status"}));
   }
   // A write after which the object may be gone, as when its last finalizer is taken off. What is
   // answered is not remembered: nobody would take it out of the store again.
   Result<> patch_away(const Context& context, const ObjectKey& key, PatchType how,
                       const wire::Value& body) const {
-    Result<wire::Value> written = client_->patch(context, *type_, key, how, body);
+    Result<std::string> written = client_->patch_text(context, *type_, key, how, body);
     if (!written) return pass(written);
     return {};
   }
@@ -65,14 +69,15 @@ class Typed {
   }
 
  private:
-  Ptr remember(const wire::Value& object) const {
-    Result<T> decoded = decode_(object);
+  Ptr remember(std::string_view text) const {
+    wire::JsonReader reader;
+    Result<T> decoded = decode_(reader, text);
     if (!decoded) return nullptr;
     Ptr known = std::make_shared<const T>(std::move(*decoded));
     store_->put(known);
     return known;
   }
-  Result<Ptr> remembered(Result<wire::Value> answer) const {
+  Result<Ptr> remembered(Result<std::string> answer) const {
     if (!answer) return pass(answer);
     return remember(*answer);
   }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kube/cache/projection.h"
 #include "kube/client/test_fake_transport.h"
 
 namespace berth::kube {
@@ -24,14 +25,13 @@ class NoCredentials final : public Credentials {
 const ResourceType kRooms{"play.example", "v1", "rooms", "Room"};
 const ObjectKey kFirst{"games", "first"};
 
-Result<Room> decode_room(const wire::Value& object) {
-  const auto version = parse_resource_version(wire::string_at(object, "/metadata/resourceVersion"));
-  if (!version) return fail(version.error());
-  Room out{.mood = std::string(wire::string_at(object, "/mood"))};
-  out.meta.ns = Interned(wire::string_at(object, "/metadata/namespace"));
-  out.meta.name = wire::string_at(object, "/metadata/name");
-  out.meta.uid = wire::string_at(object, "/metadata/uid");
-  out.meta.resource_version = *version;
+Result<Room> decode_room(wire::JsonReader& reader, std::string_view text) {
+  Room out;
+  Result<> read = decode_object(reader, text, kRooms, {}, out.meta,
+                                [&](std::string_view key, wire::JsonNode value) {
+                                  if (key == "mood") out.mood = value.string();
+                                });
+  if (!read) return pass(read);
   return out;
 }
 
@@ -92,12 +92,16 @@ TEST_F(TypedTest, AnAnswerThatIsOldNewsChangesNothing) {
 
 // The write has happened: whoever fails now would do it again.
 TEST_F(TypedTest, AWriteWhoseAnswerCannotBeReadHasSucceeded) {
-  transport_.answer(200, text_of("first", "5", "fine")).answer(200, R"({"metadata":{}})");
+  transport_.answer(200, text_of("first", "5", "fine"))
+      .answer(200, R"({"metadata":{}})")
+      .answer(200, "<html>");
   ASSERT_TRUE(rooms_.get(context_, kFirst));
-  const auto written = rooms_.patch(context_, kFirst, PatchType::merge, wire::Object{});
-  ASSERT_TRUE(written) << written.error().to_string();
-  EXPECT_EQ(*written, nullptr);
-  EXPECT_EQ(known(kFirst), "fine");
+  for (int i = 0; i < 2; ++i) {
+    const auto written = rooms_.patch(context_, kFirst, PatchType::merge, wire::Object{});
+    ASSERT_TRUE(written) << written.error().to_string();
+    EXPECT_EQ(*written, nullptr);
+    EXPECT_EQ(known(kFirst), "fine");
+  }
 }
 
 TEST_F(TypedTest, AListBringsAllOfItsPages) {

@@ -30,6 +30,10 @@ std::string label(const ResourceType& type, std::string_view name) {
   return object_label(type.plural, type.group, name);
 }
 
+std::string label_of(const ResourceType& type, const wire::Value& object) {
+  return label(type, wire::string_at(object, "/metadata/name"));
+}
+
 // What kube-apiserver takes as one step of a path. An empty name would address the collection: a
 // delete of it would be a delete of everything.
 Result<> check_step(const ResourceType& type, std::string_view field, std::string_view step) {
@@ -166,17 +170,22 @@ class Client::Impl {
     return fail(named(error_from_response(answer->status, answer->headers, answer->body), subject));
   }
 
-  static Result<wire::Value> object_of(Result<net::Response> answer, const std::string& subject) {
+  static Result<std::string> text_of(Result<net::Response> answer, const std::string& subject) {
     auto good = checked(std::move(answer), subject);
     if (!good) return pass(good);
-    auto document = wire::parse_json(good->body);
+    return std::move(good->body);
+  }
+
+  static Result<wire::Value> object_of(Result<std::string> text, const std::string& subject) {
+    if (!text) return pass(text);
+    auto document = wire::parse_json(*text);
     if (document && document->is_object()) return document;
-    return fail(error_of(Code::internal, "the server answered {} with a body that is no object: {}",
-                         good->status, printable(good->body, kMaxForeignBody))
+    return fail(error_of(Code::internal, "the server answered with a body that is no object: {}",
+                         printable(*text, kMaxForeignBody))
                     .about(subject));
   }
 
-  Result<wire::Value> write(const Context& context, const ResourceType& type, std::string method,
+  Result<std::string> write(const Context& context, const ResourceType& type, std::string method,
                             const ObjectKey& key, const wire::Value& object,
                             const WriteOptions& options) {
     const Call call{.method = std::move(method),
@@ -184,8 +193,7 @@ class Client::Impl {
                                          write_query(options)),
                     .content_type = std::string(kJson),
                     .body = wire::to_json(object)};
-    return object_of(exchange.call(context, call),
-                     label(type, wire::string_at(object, "/metadata/name")));
+    return text_of(exchange.call(context, call), label_of(type, object));
   }
 
   const Duration call_timeout;
@@ -200,11 +208,16 @@ Client::~Client() = default;
 
 Result<wire::Value> Client::get(const Context& context, const ResourceType& type,
                                 const ObjectKey& key, const GetOptions& options) {
+  return Impl::object_of(get_text(context, type, key, options), label(type, key.name));
+}
+
+Result<std::string> Client::get_text(const Context& context, const ResourceType& type,
+                                     const ObjectKey& key, const GetOptions& options) {
   if (auto checked = check_key(type, key); !checked) return pass(checked);
   Query query;
   add(query, "resourceVersion", options.resource_version);
   const Call call{.target = with_query(type.path(key.ns, key.name), query)};
-  return Impl::object_of(impl_->exchange.call(context, call), label(type, key.name));
+  return Impl::text_of(impl_->exchange.call(context, call), label(type, key.name));
 }
 
 Result<ListPage> Client::list(const Context& context, const ResourceType& type,
@@ -213,7 +226,9 @@ Result<ListPage> Client::list(const Context& context, const ResourceType& type,
     if (auto checked = check_step(type, "namespace", options.ns); !checked) return pass(checked);
   }
   const Call call{.target = with_query(type.path(options.ns), list_query(options))};
-  auto document = Impl::object_of(impl_->exchange.call(context, call), label(type, ""));
+  const std::string subject = label(type, "");
+  auto document =
+      Impl::object_of(Impl::text_of(impl_->exchange.call(context, call), subject), subject);
   if (!document) return pass(document);
   return page_of(*std::move(document), type);
 }
@@ -248,6 +263,11 @@ Result<ListPage> Client::list_all(const Context& context, const ResourceType& ty
 
 Result<wire::Value> Client::create(const Context& context, const ResourceType& type,
                                    const wire::Value& object, const WriteOptions& options) {
+  return Impl::object_of(create_text(context, type, object, options), label_of(type, object));
+}
+
+Result<std::string> Client::create_text(const Context& context, const ResourceType& type,
+                                        const wire::Value& object, const WriteOptions& options) {
   ObjectKey key = key_of(object);
   if (type.namespaced) {
     if (auto checked = check_step(type, "metadata.namespace", key.ns); !checked)
@@ -265,12 +285,20 @@ Result<wire::Value> Client::update(const Context& context, const ResourceType& t
                                    const wire::Value& object, const WriteOptions& options) {
   const ObjectKey key = key_of(object);
   if (auto checked = check_key(type, key); !checked) return pass(checked);
-  return impl_->write(context, type, "PUT", key, object, options);
+  return Impl::object_of(impl_->write(context, type, "PUT", key, object, options),
+                         label_of(type, object));
 }
 
 Result<wire::Value> Client::patch(const Context& context, const ResourceType& type,
                                   const ObjectKey& key, PatchType patch_type,
                                   const wire::Value& body, const WriteOptions& options) {
+  return Impl::object_of(patch_text(context, type, key, patch_type, body, options),
+                         label(type, key.name));
+}
+
+Result<std::string> Client::patch_text(const Context& context, const ResourceType& type,
+                                       const ObjectKey& key, PatchType patch_type,
+                                       const wire::Value& body, const WriteOptions& options) {
   if (auto checked = check_key(type, key); !checked) return pass(checked);
   Query query = write_query(options);
   if (patch_type == PatchType::apply && options.force) query.emplace_back("force", "true");
@@ -280,12 +308,12 @@ Result<wire::Value> Client::patch(const Context& context, const ResourceType& ty
                   .body = wire::to_json(body)};
   auto answer = impl_->exchange.call(context, call);
   const bool failed_test = patch_type == PatchType::json && answer && is_failed_test(*answer, body);
-  auto object = Impl::object_of(std::move(answer), label(type, key.name));
-  if (!object && failed_test) {
-    object.error().code = Code::precondition;
-    object.error().message = "a test of the patch did not hold: " + object.error().message;
+  auto text = Impl::text_of(std::move(answer), label(type, key.name));
+  if (!text && failed_test) {
+    text.error().code = Code::precondition;
+    text.error().message = "a test of the patch did not hold: " + text.error().message;
   }
-  return object;
+  return text;
 }
 
 Result<> Client::remove(const Context& context, const ResourceType& type, const ObjectKey& key,

@@ -81,18 +81,26 @@ class Client {
          ClientOptions options = {});
   ~Client();
 
+  // Of what answers with one object there are two: the object, and its text as the server wrote it,
+  // which nobody has looked at, for those who read a few fields of it.
   Result<wire::Value> get(const Context&, const ResourceType&, const ObjectKey&,
                           const GetOptions& = {});
+  Result<std::string> get_text(const Context&, const ResourceType&, const ObjectKey&,
+                               const GetOptions& = {});
   Result<ListPage> list(const Context&, const ResourceType&, const ListOptions& = {});
   // Every page; a continue token that expires on the way starts one full list instead.
   Result<ListPage> list_all(const Context&, const ResourceType&, ListOptions = {});
   Result<wire::Value> create(const Context&, const ResourceType&, const wire::Value& object,
                              const WriteOptions& = {});
+  Result<std::string> create_text(const Context&, const ResourceType&, const wire::Value& object,
+                                  const WriteOptions& = {});
   Result<wire::Value> update(const Context&, const ResourceType&, const wire::Value& object,
                              const WriteOptions& = {});
   // A failed `test` of a JSON patch is Code::precondition.
   Result<wire::Value> patch(const Context&, const ResourceType&, const ObjectKey&, PatchType,
                             const wire::Value& body, const WriteOptions& = {});
+  Result<std::string> patch_text(const Context&, const ResourceType&, const ObjectKey&, PatchType,
+                                 const wire::Value& body, const WriteOptions& = {});
   // Success also when the server answers with the object that is still terminating.
   Result<> remove(const Context&, const ResourceType&, const ObjectKey&, const DeleteOptions& = {});
 

@@ -110,6 +110,7 @@ void WorkQueue::park(const ObjectKey& key, const StoreProgress& store, ResourceV
   const MutexLock lock(mu_);
   if (shut_down_) return;
   parks_[key].push_back({&store, version, saturating_add(tasks_.now(), options_.park_limit)});
+  awaited_[&store].emplace(version, key);
 }
 
 bool WorkQueue::is_parked_locked(const ObjectKey& key, Instant now) {
@@ -127,15 +128,17 @@ bool WorkQueue::is_parked_locked(const ObjectKey& key, Instant now) {
 void WorkQueue::wake_parked() {
   const MutexLock lock(mu_);
   const Instant now = tasks_.now();
-  std::vector<ObjectKey> free;
-  for (const auto& [key, parks] : parks_) {
-    const auto it = entries_.find(key);
-    if (it != entries_.end() && it->second.held) free.push_back(key);
+  // Sorted: the order of addresses must not decide the order of work.
+  std::set<ObjectKey> reached;
+  for (auto& [store, keys] : awaited_) {
+    const auto end = keys.upper_bound(store->seen());
+    for (auto it = keys.begin(); it != end; ++it) reached.insert(std::move(it->second));
+    keys.erase(keys.begin(), end);
   }
-  std::erase_if(free, [&](const ObjectKey& key) { return is_parked_locked(key, now); });
-  std::sort(free.begin(),
-            free.end());  // the order of a hash table must not decide the order of work
-  for (const ObjectKey& key : free) release_if_caught_up_locked(key, now);
+  for (const ObjectKey& key : reached) {
+    const auto it = entries_.find(key);
+    if (it != entries_.end() && it->second.held) release_if_caught_up_locked(key, now);
+  }
 }
 
 void WorkQueue::promote_due_locked(Instant now) {
@@ -249,6 +252,7 @@ void WorkQueue::shut_down() {
   waiting_.clear();
   waiting_of_.clear();
   parks_.clear();
+  awaited_.clear();
   failures_.clear();
   std::erase_if(entries_, [](const Slot& slot) { return !slot.second.processing; });
   for (auto& [key, entry] : entries_) {

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -118,6 +119,10 @@ class WorkQueue {
   std::set<Waiting> waiting_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, Waiting> waiting_of_ GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, std::vector<Park>> parks_ GUARDED_BY(mu_);
+  // The same by what they wait for: a store that moves on looks at those alone that it has reached.
+  // Thousands may be ahead of it.
+  std::map<const StoreProgress*, std::multimap<ResourceVersion, ObjectKey>> awaited_
+      GUARDED_BY(mu_);
   std::unordered_map<ObjectKey, int> failures_ GUARDED_BY(mu_);
   std::vector<Signal*> idle_ GUARDED_BY(mu_);  // workers that wait
   std::uint64_t next_order_ GUARDED_BY(mu_) = 0;

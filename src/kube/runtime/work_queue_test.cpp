@@ -161,6 +161,27 @@ TEST_F(WorkQueueTest, AParkedKeyWaitsForTheStore) {
   EXPECT_EQ(take_now(), std::nullopt);
 }
 
+TEST_F(WorkQueueTest, AKeyThatIsParkedTwiceWaitsForBoth) {
+  FakeProgress pods;
+  FakeProgress rooms;
+  for (FakeProgress* const store : {&pods, &rooms})
+    store->on_progress([&] { queue_.wake_parked(); });
+  queue_.park(kA, pods, 7);
+  queue_.park(kA, rooms, 3);
+  queue_.park(kA, rooms, 9);
+  queue_.park(kB, rooms, 5);
+  queue_.add(kA);
+  queue_.add(kB);
+  EXPECT_EQ(take_now(), std::nullopt);
+  rooms.advance(8);
+  EXPECT_EQ(take_now(), kB);
+  EXPECT_EQ(take_now(), std::nullopt);
+  pods.advance(7);
+  EXPECT_EQ(take_now(), std::nullopt);
+  rooms.advance(9);
+  EXPECT_EQ(take_now(), kA);
+}
+
 TEST_F(WorkQueueTest, AStoreThatNeverCatchesUpHoldsAKeyOnlySoLong) {
   FakeProgress store;
   queue_.park(kA, store, 7);
