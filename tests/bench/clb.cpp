@@ -401,21 +401,21 @@ Result<std::vector<Line>> started_pods(Environment&) {
 // One by one, so slowly that each finds its load balancer idle: nobody gains by a wait.
 Result<std::vector<Line>> trickle(Environment&) {
   constexpr int kBalancers = 5;
-  constexpr int kPods = 50;
+  constexpr int kRooms = 50;
   constexpr Duration kBetween = 200ms;
   ClbHouse house(kBalancers);
   Result<> done = all_of({
       [&] { return house.open(); },
-      [&] { return house.make_pool(2 * kPods, "TCP"); },
+      [&] { return house.make_pool(2 * kRooms, "TCP"); },
       [&] { return house.rest(); },
       [&]() -> Result<> {
         // How long tasks take is known when a few have been.
-        for (int i = 0; i < 2 * kPods; ++i) {
-          if (i == kPods) house.begin();
+        for (int i = 0; i < 2 * kRooms; ++i) {
+          if (i == kRooms) house.begin();
           if (Result<> made = house.create_pods(i, 1, "rooms TCP 8000"); !made) return made;
           if (Result<> passed = house.run_for(kBetween); !passed) return passed;
         }
-        return house.wait_for_pods(kPods);
+        return house.wait_for_pods(kRooms);
       },
   });
   if (!done) return pass(done);
