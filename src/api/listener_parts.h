@@ -72,6 +72,13 @@ struct LoadBalancerBrief {
   friend bool operator==(const LoadBalancerBrief&, const LoadBalancerBrief&) = default;
 };
 
+// Sessions by the id of a QUIC connection, which stays when a client's address changes.
+inline constexpr std::string_view kQuicSessions = "QUIC_CID";
+
+// Forward types of a layer 7 route.
+inline constexpr std::string_view kForwardGrpc = "GRPC";
+inline constexpr std::string_view kForwardQuic = "QUIC";
+
 // TLS that ends at the load balancer, as users write it.
 inline constexpr std::string_view kTlsProtocol = "TCP_SSL";
 

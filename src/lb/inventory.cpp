@@ -94,7 +94,9 @@ bool agrees(const model::ListenerAttributes& wished, const model::ListenerAttrib
 bool agrees(const model::RuleAttributes& wished, const model::RuleAttributes& reported) {
   if (wished.scheduler != reported.scheduler) return false;
   if (wished.session_seconds != reported.session_seconds) return false;
-  if (wished.tls_to_targets != reported.tls_to_targets) return false;
+  if (wished.session_by_quic_id != reported.session_by_quic_id) return false;
+  if (wished.to_targets != reported.to_targets) return false;
+  if (wished.over_quic != reported.over_quic) return false;
   if (!agrees(wished.tls, reported.tls)) return false;
   if (!wished.health_check) return true;
   // A provider that reports none has its default, which is switched on.

@@ -29,6 +29,10 @@ struct AttributeLimits {
   bool sessions_need_round_robin = false;
   bool has_source_ip = true;   // the policy IP_HASH
   bool has_code_texts = true;  // codes of a probe as "200-299", beside sums of their kinds
+  // Forward types of layer 7, beside HTTP and HTTPS.
+  bool has_grpc = false;
+  bool has_quic = false;
+  bool has_quic_sessions = false;  // the session type QUIC_CID of layer 4
   std::size_t max_domain = 253;
   std::size_t max_path = 1024;
 };

@@ -76,9 +76,14 @@ struct ListenerAttributes {
   friend bool operator==(const ListenerAttributes&, const ListenerAttributes&) = default;
 };
 
+// What a listener of layer 7 speaks to its targets. Clients speak HTTP/2 where targets speak gRPC.
+enum class TargetProtocol : std::uint8_t { http, https, grpc };
+
 struct RuleAttributes {
   Scheduler scheduler = Scheduler::weighted_round_robin;
-  bool tls_to_targets = false;
+  TargetProtocol to_targets = TargetProtocol::http;
+  bool over_quic = false;           // of HTTPS: clients may come over QUIC too
+  bool session_by_quic_id = false;  // of UDP: a session is a QUIC connection, whatever its address
   // Connections of one client address stay with their target while at most this passes between
   // them. 0: no persistence.
   std::uint32_t session_seconds = 0;

@@ -10,6 +10,7 @@ using model::ListenerId;
 using model::Protocol;
 using model::RuleAttributes;
 using model::RuleKey;
+using model::TargetProtocol;
 using wire::Value;
 
 // Numbers of the cloud that are none of ours are as if they were not there.
@@ -77,9 +78,19 @@ Boxed<model::Tls> certificate_at(const Value& value) {
   return out;
 }
 
+TargetProtocol target_protocol_at(const Value& rule) {
+  const std::string_view forward = wire::string_at(rule, "/ForwardType");
+  if (forward == "HTTPS") return TargetProtocol::https;
+  // Where clients cannot speak HTTP/2 nobody speaks gRPC: it is made anew, and HTTP/2 with it.
+  const bool http2 = wire::bool_at(rule, "/Http2").value_or(false);
+  return forward == "GRPC" && http2 ? TargetProtocol::grpc : TargetProtocol::http;
+}
+
 RuleAttributes rule_attributes(const Value& value, bool layer7) {
   return {.scheduler = scheduler_at(value),
-          .tls_to_targets = layer7 && wire::string_at(value, "/ForwardType") == "HTTPS",
+          .to_targets = layer7 ? target_protocol_at(value) : TargetProtocol::http,
+          .over_quic = layer7 && wire::string_at(value, "/QuicStatus") == "QUIC_ACTIVE",
+          .session_by_quic_id = !layer7 && wire::string_at(value, "/SessionType") == "QUIC_CID",
           .session_seconds = number_at(value, "/SessionExpireTime"),
           .health_check = health_check_at(value, layer7)};
 }

@@ -56,7 +56,7 @@ TEST(DescribeListeners, ShowsRulesWithLocationsAndCertificates) {
   EXPECT_EQ(spec.rules[0].key, model::RuleKey("a.example.com", "/"));
   EXPECT_EQ(*spec.rules[0].attributes.tls,
             (model::Tls{.certificates = {{"cert-1"}, {"cert-3"}}, .client_ca = {{"ca-1"}}}));
-  EXPECT_TRUE(spec.rules[1].attributes.tls_to_targets);
+  EXPECT_EQ(spec.rules[1].attributes.to_targets, model::TargetProtocol::https);
   EXPECT_EQ(spec.rules[1].attributes.scheduler, model::Scheduler::source_ip);
   EXPECT_EQ(listeners[0].locations.at({"b.example.com", "/"}), "loc-2");
   EXPECT_EQ(listeners[0].default_domain, "a.example.com");

@@ -13,6 +13,7 @@ using model::ListenerSpec;
 using model::Protocol;
 using model::RuleAttributes;
 using model::Scheduler;
+using model::TargetProtocol;
 using wire::Array;
 using wire::Object;
 
@@ -155,6 +156,15 @@ Result<> check_tls(const Boxed<model::Tls>& tls) {
   return {};
 }
 
+std::string_view forward_text(TargetProtocol to_targets) {
+  switch (to_targets) {
+    case TargetProtocol::https: return "HTTPS";
+    case TargetProtocol::grpc: return "GRPC";
+    case TargetProtocol::http: break;
+  }
+  return "HTTP";
+}
+
 // The attributes of a rule, as the whole listener has them or a rule of layer 7.
 void add_rule_attributes(Object& out, const RuleAttributes& wished, Protocol protocol) {
   const bool layer7 = is_layer7(protocol);
@@ -163,7 +173,9 @@ void add_rule_attributes(Object& out, const RuleAttributes& wished, Protocol pro
   if (wished.session_seconds) out.emplace("SessionExpireTime", wished.session_seconds);
   if (wished.health_check)
     out.emplace("HealthCheck", health_check_object(*wished.health_check, layer7));
-  if (wished.tls_to_targets) out.emplace("ForwardType", "HTTPS");
+  if (wished.session_by_quic_id) out.emplace("SessionType", "QUIC_CID");
+  if (wished.to_targets != TargetProtocol::http)
+    out.emplace("ForwardType", forward_text(wished.to_targets));
 }
 
 bool add_rule_changes(Object& out, const RuleAttributes& there, const RuleAttributes& wished,
@@ -175,8 +187,10 @@ bool add_rule_changes(Object& out, const RuleAttributes& there, const RuleAttrib
     out.emplace("SessionExpireTime", wished.session_seconds);
   if (!is_same_check(there.health_check, wished.health_check, protocol))
     out.emplace("HealthCheck", changed_check(there.health_check, wished.health_check, protocol));
-  if (there.tls_to_targets != wished.tls_to_targets)
-    out.emplace("ForwardType", wished.tls_to_targets ? "HTTPS" : "HTTP");
+  if (there.session_by_quic_id != wished.session_by_quic_id)
+    out.emplace("SessionType", wished.session_by_quic_id ? "QUIC_CID" : "NORMAL");
+  if (there.to_targets != wished.to_targets)
+    out.emplace("ForwardType", forward_text(wished.to_targets));
   return out.size() > before;
 }
 
@@ -219,8 +233,14 @@ Result<> check_rule(Protocol protocol, const RuleAttributes& wished) {
   const bool layer7 = is_layer7(protocol);
   if (wished.scheduler == Scheduler::source_ip && !layer7)
     return fail(Code::unsupported, "IP_HASH is for HTTP and HTTPS; others know WRR, LEAST_CONN");
-  if (wished.tls_to_targets && !layer7)
+  if (wished.to_targets == TargetProtocol::https && !layer7)
     return fail(Code::unsupported, "only HTTP and HTTPS rules speak TLS to targets");
+  if (wished.to_targets == TargetProtocol::grpc && protocol != Protocol::https)
+    return fail(Code::unsupported, "only HTTPS rules lead to gRPC: it needs HTTP/2");
+  if (wished.over_quic && protocol != Protocol::https)
+    return fail(Code::unsupported, "only HTTPS rules are reached over QUIC");
+  if (wished.session_by_quic_id && protocol != Protocol::udp)
+    return fail(Code::unsupported, "only UDP listeners keep sessions by QUIC connection (QUIC_CID)");
   if (wished.health_check && !wished.health_check->http_codes.empty() &&
       !code_mask(wished.health_check->http_codes)) {
     return fail(error_of(Code::invalid, "HTTP codes '{}' are not a sum of 1, 2, 4, 8 and 16",
@@ -313,10 +333,14 @@ std::optional<Object> modify_rule_body(std::string_view lb, const ListenerId& id
 std::optional<Object> modify_domain_body(std::string_view lb, const lb::RuleRef& rule,
                                          const RuleAttributes& there,
                                          const RuleAttributes& wished) {
-  if (!has_certificate(wished.tls) || there.tls == wished.tls) return std::nullopt;
   Object out = of_listener(lb, rule.listener);
   out.emplace("Domain", rule.key.domain());
-  add_certificates(out, wished.tls);
+  const std::size_t before = out.size();
+  if (there.to_targets != wished.to_targets && wished.to_targets == TargetProtocol::grpc)
+    out.emplace("Http2", true);
+  if (there.over_quic != wished.over_quic) out.emplace("Quic", wished.over_quic);
+  if (has_certificate(wished.tls) && there.tls != wished.tls) add_certificates(out, wished.tls);
+  if (out.size() == before) return std::nullopt;
   return out;
 }
 
@@ -326,6 +350,8 @@ Object create_rules_body(std::string_view lb, const ListenerId& id,
   for (const lb::NewRule* rule : rules) {
     Object one{{"Domain", rule->rule.key.domain()}, {"Url", rule->rule.key.path()}};
     add_rule_attributes(one, rule->attributes, Protocol::http);
+    if (rule->attributes.to_targets == TargetProtocol::grpc) one.emplace("Http2", true);
+    if (rule->attributes.over_quic) one.emplace("Quic", true);
     add_certificates(one, rule->attributes.tls);
     list.push_back(std::move(one));
   }

@@ -168,7 +168,7 @@ TEST(ModifyListener, SwitchesHealthChecksOffAndTheirKindBack) {
 TEST(Rules, AreMadeWithDomainPathAndWhatTheySpeakToTargets) {
   const lb::NewRule rule{{kId, {"example.com", "/lobby"}},
                          {.scheduler = Scheduler::source_ip,
-                          .tls_to_targets = true,
+                          .to_targets = model::TargetProtocol::https,
                           .health_check = HealthCheck{.http_path = "/healthy", .http_codes = "2"},
                           .tls = model::Tls{.certificates = {{"cert-1"}}}}};
   const std::vector<const lb::NewRule*> rules{&rule};

@@ -80,9 +80,11 @@ Result<> change_rule(const Line& line, const CloudListener& there, const RuleCha
   const std::optional<wire::Object> body = modify_rule_body(
       line.lb(), id, there.locations.at(change.rule.key), before, change.attributes);
   Result<> changed = write(line, "ModifyRule", body);
-  if (!changed || !spec.attributes.by_server_name) return changed;
+  if (!changed || spec.protocol != model::Protocol::https) return changed;
+  model::RuleAttributes of_domain = change.attributes;
+  if (!spec.attributes.by_server_name) of_domain.tls = before.tls;
   changed = write(line, "ModifyDomainAttributes",
-                  modify_domain_body(line.lb(), change.rule, before, change.attributes));
+                  modify_domain_body(line.lb(), change.rule, before, of_domain));
   if (!changed && body) return fail(in_doubt(std::move(changed.error())));
   return changed;
 }

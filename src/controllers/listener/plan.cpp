@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <set>
 #include <span>
 
 #include "api/keys.h"
@@ -86,10 +87,14 @@ model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec,
 }
 
 model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& written,
-                                         const model::AttributeLimits& limits) {
+                                         const model::AttributeLimits& limits,
+                                         model::Protocol protocol) {
   model::RuleAttributes out;
   if (!written) return out;
-  out.scheduler = scheduler_of(written->lb_policy);
+  out.session_by_quic_id = limits.has_quic_sessions && protocol == model::Protocol::udp &&
+                           written->session_type == api::kQuicSessions;
+  // Connections know their target by its place in the round.
+  if (!out.session_by_quic_id) out.scheduler = scheduler_of(written->lb_policy);
   const bool keeps_sessions =
       !limits.sessions_need_round_robin || out.scheduler == model::Scheduler::weighted_round_robin;
   if (keeps_sessions) out.session_seconds = bounded(written->session_time);
@@ -110,23 +115,44 @@ std::vector<model::WeightedTarget> targets_of(const Boxed<api::ListenerTargetGro
   return out;
 }
 
+// The group's protocol is its route's forward type, where it has one.
+void lead_by(std::string_view forward_type, const model::AttributeLimits& limits,
+             model::RuleAttributes& out) {
+  if (limits.has_grpc && forward_type == api::kForwardGrpc)
+    out.to_targets = model::TargetProtocol::grpc;
+  out.over_quic = limits.has_quic && forward_type == api::kForwardQuic;
+}
+
+// Clients choose QUIC before they say a path, so rules of one domain have it together.
+void share_quic(std::vector<model::Rule>& rules) {
+  std::set<std::string> domains;
+  for (const model::Rule& rule : rules)
+    if (rule.attributes.over_quic) domains.emplace(rule.key.domain());
+  for (model::Rule& rule : rules)
+    rule.attributes.over_quic = domains.contains(std::string(rule.key.domain()));
+}
+
 // A listener of layer 7 has those that are written; any other has one, of what the listener says.
 Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::Protocol protocol,
                                           const Home& home) {
   std::vector<model::Rule> out;
   const model::ProviderTraits& traits = model::traits_of(home.provider);
   if (!model::is_layer7(protocol)) {
-    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4),
+    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4, protocol),
                    .targets = targets_of(spec.target_group)});
     return out;
   }
   for (const api::ListenerRule& rule : spec.rules) {
     out.push_back({.key = {rule.domain, first_of(rule.path, "/")},
-                   .attributes = rule_attributes_of(rule.listener_attribute, traits.layer7),
+                   .attributes =
+                       rule_attributes_of(rule.listener_attribute, traits.layer7, protocol),
                    .targets = targets_of(rule.target_group)});
     out.back().attributes.tls = tls_of(rule.certificate, home);
+    if (protocol == model::Protocol::https && rule.target_group)
+      lead_by(rule.target_group->protocol, traits.layer7, out.back().attributes);
   }
   std::ranges::sort(out, {}, &model::Rule::key);
+  share_quic(out);
   const auto twice = std::ranges::adjacent_find(out, {}, &model::Rule::key);
   if (twice == out.end()) return out;
   return fail(error_of(Code::invalid, "'{}' is there twice", model::to_string(twice->key))

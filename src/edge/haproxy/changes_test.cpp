@@ -59,7 +59,7 @@ TEST(HaproxyChanges, OneThatIsCheckedIsCheckedFromTheStart) {
 
 TEST(HaproxyChanges, StructureNeedsAReload) {
   EXPECT_TRUE(between(house({{kOne}}), house({{kOne}}, {.session_seconds = 5})).reload);
-  EXPECT_TRUE(between(house({}), house({}, {.tls_to_targets = true})).reload)
+  EXPECT_TRUE(between(house({}), house({}, {.to_targets = model::TargetProtocol::https})).reload)
       << "all servers have it";
   State more = house({{kOne}});
   more.sites[0].routes.push_back({.name = "c", .key = {"b.example.com", "/"}});

@@ -205,7 +205,11 @@ std::string balance_lines(const model::RuleAttributes& attributes, Duration seco
 
 std::string server_options(const Route& route, Duration second) {
   std::string out;
-  if (route.attributes.tls_to_targets) out += " ssl verify none";
+  switch (route.attributes.to_targets) {
+    case model::TargetProtocol::http: break;
+    case model::TargetProtocol::https: out = " ssl verify none"; break;
+    case model::TargetProtocol::grpc: out = " proto h2"; break;
+  }
   if (!is_checked(route)) return out;
   const model::HealthCheck& check = *route.attributes.health_check;
   out += fmt::format(" check inter {} rise {} fall {}",

@@ -92,7 +92,7 @@ TEST(HaproxyConfig, OfAttributes) {
   Site site = web();
   site.attributes = {.keep_alive = true, .max_rate = 100};
   site.routes[0].attributes = {.scheduler = model::Scheduler::source_ip,
-                               .tls_to_targets = true,
+                               .to_targets = model::TargetProtocol::https,
                                .session_seconds = 30,
                                .health_check = model::HealthCheck{.interval_seconds = 7,
                                                                   .port = 81,

@@ -33,9 +33,14 @@ std::vector<model::WeightedTarget> targets_of(const tencent::Rule& rule) {
   return out;
 }
 
+model::TargetProtocol target_protocol_of(const tencent::Rule& rule) {
+  if (rule.forward_type == "HTTPS") return model::TargetProtocol::https;
+  return rule.forward_type == "GRPC" ? model::TargetProtocol::grpc : model::TargetProtocol::http;
+}
+
 model::RuleAttributes attributes_of(const tencent::Rule& rule) {
   model::RuleAttributes out{.scheduler = scheduler_of(rule.scheduler),
-                            .tls_to_targets = rule.forward_type == "HTTPS",
+                            .to_targets = target_protocol_of(rule),
                             .session_seconds = static_cast<std::uint32_t>(rule.session_seconds)};
   if (auto tls = tls_of(rule.certificate)) out.tls = std::move(*tls);
   return out;
