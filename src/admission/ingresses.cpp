@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/decode.h"
+#include "api/provider_warnings.h"
 
 namespace berth::admission {
 namespace {
@@ -70,7 +71,10 @@ Result<> IngressGate::check_ports(const api::Ingress& ingress,
 
 std::vector<std::string> IngressGate::warnings_about(
     const api::Ingress& ingress, const std::vector<model::LoadBalancerRef>& lbs) const {
+  std::set<model::Provider> providers;
+  for (const model::LoadBalancerRef& lb : lbs) providers.insert(lb.provider);
   std::vector<std::string> out = api::warnings_about(ingress);
+  std::ranges::move(api::warnings_about(ingress, providers), std::back_inserter(out));
   const std::string object = "Ingress " + ingress.meta.key().to_string();
   for (const model::LoadBalancerRef& lb : lbs) {
     for (const api::IngressPorts& wanted : api::ports_of(ingress)) {

@@ -4,6 +4,7 @@
 
 #include "api/decode.h"
 #include "api/pool_access.h"
+#include "api/provider_warnings.h"
 #include "claims/exhausted.h"
 
 namespace berth::admission {
@@ -88,10 +89,12 @@ std::vector<std::string> PortPoolGate::warnings_for(const AdmissionRequest& requ
 
 std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool) const {
   std::vector<std::string> out = api::warnings_about(pool);
+  std::set<model::Provider> providers;
   for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
     warn_of_neighbours(pool, i, out);
     const auto lbs = api::load_balancers_of(pool.spec.pool_items[i], defaults_);
     for (std::size_t j = 0; lbs && j < lbs->size(); ++j) {
+      providers.insert((*lbs)[j].provider);
       if (is_served_((*lbs)[j])) continue;
       out.push_back(fmt::format(
           "PortPool {}: spec.poolItems[{}].loadBalancerIDs[{}]: nothing here serves {} load "
@@ -99,6 +102,7 @@ std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool)
           pool.meta.key().to_string(), i, j, model::to_string((*lbs)[j].provider)));
     }
   }
+  std::ranges::move(api::warnings_about(pool, providers), std::back_inserter(out));
   return out;
 }
 

@@ -51,24 +51,29 @@ class Warnings {
     if (!protocol) return;
     const bool layer7 = model::is_layer7(*protocol);
     look_at_own_certificate(rule.certificate, *protocol, path);
-    look_at_listener(rule.listener_attribute, layer7, path + ".listenerAttribute");
+    look_at_listener(rule.listener_attribute, *protocol, path + ".listenerAttribute");
     if (layer7) {
       if (!rule.services.empty())
         warn(path + ".services",
              fmt::format("does nothing with {}: write it in layer7Routes", rule.protocol));
       for (std::size_t i = 0; i < rule.layer7_routes.size(); ++i)
-        look_at_route(rule, rule.layer7_routes[i], fmt::format("{}.layer7Routes[{}]", path, i));
+        look_at_route(rule, *protocol, rule.layer7_routes[i],
+                      fmt::format("{}.layer7Routes[{}]", path, i));
     } else {
       look_at_services(rule.services, rule.listener_attribute, path + ".services");
     }
   }
 
-  void look_at_route(const IngressRule& rule, const Layer7Route& route, const std::string& path) {
+  void look_at_route(const IngressRule& rule, Protocol protocol, const Layer7Route& route,
+                     const std::string& path) {
     const bool by_domain = rule.listener_attribute && rule.listener_attribute->sni_switch != 0;
     if (route.certificate && !by_domain)
       warn(path + ".certificate",
            "is kept and not used: without sniSwitch: 1 the rule's certificate is for all domains");
-    look_at_forwarding(route.listener_attribute, true, path + ".listenerAttribute");
+    if (!route.forward_type.empty() && protocol != Protocol::https)
+      warn(path + ".forwardType",
+           fmt::format("'{}' is kept and not acted on: it is for HTTPS", route.forward_type));
+    look_at_forwarding(route.listener_attribute, protocol, path + ".listenerAttribute");
     look_at_route_alone(route.listener_attribute, path + ".listenerAttribute");
     look_at_services(route.services, route.listener_attribute, path + ".services");
   }
@@ -77,11 +82,10 @@ class Warnings {
     const Result<Protocol> protocol = model::parse_protocol(mapping.protocol);
     if (!protocol) return;
     look_at_own_certificate(mapping.certificate, *protocol, path);
-    look_at_listener(mapping.listener_attribute, model::is_layer7(*protocol),
-                     path + ".listenerAttribute");
+    look_at_listener(mapping.listener_attribute, *protocol, path + ".listenerAttribute");
     for (std::size_t i = 0; i < mapping.routes.size(); ++i) {
       const std::string here = fmt::format("{}.routes[{}].listenerAttribute", path, i);
-      look_at_forwarding(mapping.routes[i].listener_attribute, true, here);
+      look_at_forwarding(mapping.routes[i].listener_attribute, *protocol, here);
       look_at_route_alone(mapping.routes[i].listener_attribute, here);
     }
     if (mapping.ignore_segment && segment_length_of(mapping) == 1 && !mapping.host_port)
@@ -97,10 +101,10 @@ class Warnings {
   }
 
   // Of a listener: at layer 7 its routes say how they forward.
-  void look_at_listener(const Boxed<ListenerAttribute>& attribute, bool layer7,
+  void look_at_listener(const Boxed<ListenerAttribute>& attribute, Protocol protocol,
                         const std::string& path) {
     if (!attribute) return;
-    if (!layer7) return look_at_forwarding(attribute, false, path);
+    if (!model::is_layer7(protocol)) return look_at_forwarding(attribute, protocol, path);
     Names names;
     names.note(attribute->session_time != 0, "sessionTime");
     names.note(!attribute->lb_policy.empty(), "lbPolicy");
@@ -109,7 +113,7 @@ class Warnings {
       warn(path, fmt::format("does nothing on the listener of HTTP and HTTPS, write it on the "
                              "routes: {}",
                              names.text()));
-    look_at_extras(*attribute, path);
+    look_at_extras(*attribute, protocol, path);
   }
 
   // Of a route: what belongs to its listener.
@@ -124,7 +128,7 @@ class Warnings {
   }
 
   // How traffic goes to targets, at whatever layer.
-  void look_at_forwarding(const Boxed<ListenerAttribute>& attribute, bool layer7,
+  void look_at_forwarding(const Boxed<ListenerAttribute>& attribute, Protocol protocol,
                           const std::string& path) {
     if (!attribute) return;
     if (attribute->session_time != 0 && attribute->lb_policy == "LEAST_CONN")
@@ -133,8 +137,9 @@ class Warnings {
                        "with WRR",
                        attribute->session_time));
     if (attribute->health_check)
-      look_at_health_check(*attribute->health_check, layer7, path + ".healthCheck");
-    look_at_extras(*attribute, path);
+      look_at_health_check(*attribute->health_check, model::is_layer7(protocol),
+                           path + ".healthCheck");
+    look_at_extras(*attribute, protocol, path);
   }
 
   void look_at_health_check(const ListenerHealthCheck& check, bool layer7,
@@ -158,14 +163,27 @@ class Warnings {
       warn(path, fmt::format("does nothing at layer 4 without httpCheckPath: {}", http.text()));
   }
 
-  void look_at_extras(const ListenerAttribute& attribute, const std::string& path) {
+  void look_at_extras(const ListenerAttribute& attribute, Protocol protocol,
+                      const std::string& path) {
+    look_at_session_type(attribute, protocol, path);
     Names names;
-    names.note(attribute.session_type == "QUIC_CID", "sessionType QUIC_CID");
     names.note(attribute.backend_insecure, "backendInsecure");
     names.note(!attribute.aws_attributes.empty(), "awsAttributes");
     names.note(attribute.priority != 0, "priority");
     if (!names.text().empty()) warn(path, fmt::format("kept and not acted on: {}", names.text()));
     if (is_dialled(attribute.uptime_check)) warn(path + ".uptimeCheck", kNoDialTest);
+  }
+
+  void look_at_session_type(const ListenerAttribute& attribute, Protocol protocol,
+                            const std::string& path) {
+    if (attribute.session_type != kQuicSessions) return;
+    if (protocol != Protocol::udp)
+      warn(path + ".sessionType",
+           fmt::format("'{}' is kept and not acted on: it is for UDP", kQuicSessions));
+    else if (attribute.lb_policy == "LEAST_CONN")
+      warn(path + ".lbPolicy", fmt::format("'LEAST_CONN' does nothing beside sessionType {}, which "
+                                           "goes with WRR alone",
+                                           kQuicSessions));
   }
 
   void look_at_services(const std::vector<ServiceRoute>& services,

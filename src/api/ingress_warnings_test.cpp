@@ -75,8 +75,15 @@ TEST(IngressWarnings, AttributesThatDoNothingAreNamed) {
         {at + ".healthCheck.healthCheckProtocol: 'HTTP' is kept and not acted on"}},
        {with_attribute("sessionType: QUIC_CID, backendInsecure: true, awsAttributes: [{key: a, "
                        "value: b}], priority: 1"),
-        {at + ": kept and not acted on: sessionType QUIC_CID, backendInsecure, awsAttributes, "
-              "priority"}},
+        {at + ".sessionType: 'QUIC_CID' is kept and not acted on: it is for UDP",
+         at + ": kept and not acted on: backendInsecure, awsAttributes, priority"}},
+       {"{rules: [{port: 80, protocol: UDP, " + kTo +
+            ", listenerAttribute: {sessionType: QUIC_CID}}]}",
+        {}},
+       {"{rules: [{port: 80, protocol: UDP, " + kTo +
+            ", listenerAttribute: {sessionType: QUIC_CID, lbPolicy: LEAST_CONN}}]}",
+        {at + ".lbPolicy: 'LEAST_CONN' does nothing beside sessionType QUIC_CID, which goes with "
+              "WRR alone"}},
        {with_attribute("uptimeCheck: {enabled: true, nodes: ['1']}"),
         {at + ".uptimeCheck: is kept and not acted on: no dial test is made"}},
        {with_attribute("uptimeCheck: {enabled: false, nodes: ['1']}"), {}}});
@@ -91,6 +98,9 @@ TEST(IngressWarnings, ListenersAndRoutesOfHttpHaveTheirOwnAttributes) {
        {http("", ", listenerAttribute: {sniSwitch: 1, keepAliveEnable: 1}"),
         {"spec.rules[0].layer7Routes[0].listenerAttribute: does nothing on a route, write it on "
          "the listener: sniSwitch, keepAliveEnable"}},
+       {http("", ", forwardType: GRPC"),
+        {"spec.rules[0].layer7Routes[0].forwardType: 'GRPC' is kept and not acted on: it is for "
+         "HTTPS"}},
        {http("", ", listenerAttribute: {healthCheck: {enabled: true, timeout: 2}}"),
         {"spec.rules[0].layer7Routes[0].listenerAttribute.healthCheck.timeout: 2 may do nothing "
          "with HTTP and HTTPS: it is for layer 4"}},

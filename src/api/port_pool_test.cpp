@@ -241,6 +241,29 @@ spec:
                 "keepAliveEnable, healthCheck.httpCode"}));
 }
 
+TEST(PortPool, SessionsByQuicConnectionAreOfUdp) {
+  const auto warnings = [](std::string_view protocol, std::string_view policy) {
+    return warnings_about(pool(fmt::format(R"(
+metadata: {{namespace: games, name: rooms}}
+spec:
+  listenerAttribute: {{sessionType: QUIC_CID, lbPolicy: {}}}
+  poolItems:
+  - {{itemName: a, loadBalancerIDs: [lb-1], startPort: 100, endPort: 110, protocol: {}}}
+)",
+                                           policy, protocol)));
+  };
+  EXPECT_TRUE(warnings("UDP", "WRR").empty());
+  EXPECT_TRUE(warnings("'TCP,UDP'", "WRR").empty());
+  EXPECT_EQ(warnings("TCP", "WRR"),
+            (std::vector<std::string>{"PortPool games/rooms: spec.listenerAttribute.sessionType: "
+                                      "'QUIC_CID' is kept and not acted on: it is for UDP, which "
+                                      "no item has"}));
+  EXPECT_EQ(warnings("UDP", "LEAST_CONN"),
+            (std::vector<std::string>{"PortPool games/rooms: spec.listenerAttribute.lbPolicy: "
+                                      "'LEAST_CONN' does nothing with UDP beside sessionType "
+                                      "QUIC_CID, which goes with WRR alone"}));
+}
+
 TEST(PortPool, AnAwsLoadBalancerHasOneProtocolPerPort) {
   const std::string arn =
       "arn:aws:elasticloadbalancing:us-west-2:1:loadbalancer/net/rooms/0123456789abcdef";

@@ -13,7 +13,10 @@ class Warnings {
     look_at_policy(pool.spec.allocate_policy);
     for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i)
       look_at_item(pool.spec.pool_items[i], fmt::format("spec.poolItems[{}]", i));
-    if (pool.spec.listener_attribute) look_at_attribute(*pool.spec.listener_attribute);
+    if (pool.spec.listener_attribute) {
+      look_at_attribute(*pool.spec.listener_attribute);
+      look_at_session_type(*pool.spec.listener_attribute, pool.spec.pool_items);
+    }
   }
   std::vector<std::string> take() && { return std::move(out_); }
 
@@ -58,7 +61,6 @@ class Warnings {
     const auto note = [&](bool given, std::string_view name) {
       if (given) unused += fmt::format("{}{}", unused.empty() ? "" : ", ", name);
     };
-    note(attribute.session_type == "QUIC_CID", "sessionType QUIC_CID");
     note(attribute.sni_switch != 0, "sniSwitch");
     note(attribute.keep_alive_enable != 0, "keepAliveEnable");
     note(attribute.backend_insecure, "backendInsecure");
@@ -75,6 +77,24 @@ class Warnings {
       note(!check.http_check_method.empty(), "healthCheck.httpCheckMethod");
     }
     if (!unused.empty()) warn(path, fmt::format("kept and not acted on: {}", unused));
+  }
+
+  void look_at_session_type(const ListenerAttribute& attribute,
+                            const std::vector<PortPoolItem>& items) {
+    if (attribute.session_type != kQuicSessions) return;
+    const std::string path = "spec.listenerAttribute";
+    const bool has_udp = std::ranges::any_of(items, [](const PortPoolItem& item) {
+      const auto protocols = protocols_of(item);
+      return protocols && std::ranges::find(*protocols, model::Protocol::udp) != protocols->end();
+    });
+    if (!has_udp)
+      warn(path + ".sessionType",
+           fmt::format("'{}' is kept and not acted on: it is for UDP, which no item has",
+                       kQuicSessions));
+    else if (attribute.lb_policy == "LEAST_CONN")
+      warn(path + ".lbPolicy", fmt::format("'LEAST_CONN' does nothing with UDP beside sessionType "
+                                           "{}, which goes with WRR alone",
+                                           kQuicSessions));
   }
 
   const std::string object_;

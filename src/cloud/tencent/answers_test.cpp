@@ -62,6 +62,26 @@ TEST(DescribeListeners, ShowsRulesWithLocationsAndCertificates) {
   EXPECT_EQ(listeners[0].default_domain, "a.example.com");
 }
 
+TEST(DescribeListeners, ShowsHowClientsAndTargetsAreSpokenTo) {
+  const auto listeners = decode_listeners(json(R"({"Listeners":[
+    {"ListenerId":"lbl-1","Protocol":"HTTPS","Port":443,"Rules":[
+      {"LocationId":"loc-1","Domain":"a.com","Url":"/","ForwardType":"GRPC","Http2":true,
+       "QuicStatus":"QUIC_INACTIVE"},
+      {"LocationId":"loc-2","Domain":"b.com","Url":"/","ForwardType":"GRPC","Http2":false},
+      {"LocationId":"loc-3","Domain":"c.com","Url":"/","ForwardType":"HTTP",
+       "QuicStatus":"QUIC_ACTIVE"}]},
+    {"ListenerId":"lbl-2","Protocol":"UDP","Port":53,"SessionType":"QUIC_CID"}]})"))
+                             .value();
+  ASSERT_EQ(listeners.size(), 2u);
+  const auto& rules = listeners[0].seen.spec.rules;
+  EXPECT_EQ(rules[0].attributes.to_targets, model::TargetProtocol::grpc);
+  EXPECT_FALSE(rules[0].attributes.over_quic);
+  EXPECT_EQ(rules[1].attributes.to_targets, model::TargetProtocol::http)
+      << "somebody switched HTTP/2 off: that is to be mended";
+  EXPECT_TRUE(rules[2].attributes.over_quic);
+  EXPECT_TRUE(listeners[1].seen.spec.rules.front().attributes.session_by_quic_id);
+}
+
 TEST(DescribeListeners, OneOfAnUnknownKindTakesItsPort) {
   const auto listeners =
       decode_listeners(

@@ -240,7 +240,8 @@ Result<> check_rule(Protocol protocol, const RuleAttributes& wished) {
   if (wished.over_quic && protocol != Protocol::https)
     return fail(Code::unsupported, "only HTTPS rules are reached over QUIC");
   if (wished.session_by_quic_id && protocol != Protocol::udp)
-    return fail(Code::unsupported, "only UDP listeners keep sessions by QUIC connection (QUIC_CID)");
+    return fail(Code::unsupported,
+                "only UDP listeners keep sessions by QUIC connection (QUIC_CID)");
   if (wished.health_check && !wished.health_check->http_codes.empty() &&
       !code_mask(wished.health_check->http_codes)) {
     return fail(error_of(Code::invalid, "HTTP codes '{}' are not a sum of 1, 2, 4, 8 and 16",

@@ -193,6 +193,54 @@ TEST(Rules, ChangeByLocationAndTheirCertificateByDomain) {
   EXPECT_EQ(text(modify_domain_body("lb-1", rule, there, {})), "nothing");
 }
 
+// Whoever speaks gRPC to targets speaks HTTP/2 to clients. Both belong to the domain.
+TEST(Rules, OfGrpcAndQuicSayItOfTheirDomain) {
+  const RuleAttributes grpc{.to_targets = model::TargetProtocol::grpc};
+  const RuleAttributes quic{.over_quic = true};
+  const lb::NewRule first{{kId, {"a.com", "/"}}, grpc};
+  const lb::NewRule second{{kId, {"b.com", "/"}}, quic};
+  const std::vector<const lb::NewRule*> rules{&first, &second};
+  EXPECT_EQ(text(create_rules_body("lb-1", kId, rules)),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","Rules":[)"
+            R"({"Domain":"a.com","Url":"/","ForwardType":"GRPC","Http2":true},)"
+            R"({"Domain":"b.com","Url":"/","Quic":true}]})");
+  EXPECT_EQ(text(modify_rule_body("lb-1", kId, "loc-1", grpc, quic)),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","LocationId":"loc-1",)"
+            R"("ForwardType":"HTTP"})");
+  EXPECT_EQ(text(modify_domain_body("lb-1", first.rule, grpc, quic)),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","Domain":"a.com","Quic":true})");
+  EXPECT_EQ(text(modify_domain_body("lb-1", first.rule, quic, grpc)),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","Domain":"a.com","Http2":true,)"
+            R"("Quic":false})");
+  EXPECT_EQ(text(modify_domain_body("lb-1", first.rule, grpc, {})), "nothing")
+      << "other rules of the domain may need HTTP/2";
+}
+
+TEST(Rules, ThatCannotBeAreNotAskedFor) {
+  const auto refused = [](Protocol protocol, const RuleAttributes& wished) {
+    const Result<> checked = check_rule(protocol, wished);
+    return !checked && checked.error().code == Code::unsupported;
+  };
+  const RuleAttributes grpc{.to_targets = model::TargetProtocol::grpc};
+  const RuleAttributes quic{.over_quic = true};
+  const RuleAttributes by_id{.session_by_quic_id = true};
+  for (const RuleAttributes& one : {grpc, quic}) {
+    EXPECT_FALSE(refused(Protocol::https, one));
+    EXPECT_TRUE(refused(Protocol::http, one));
+    EXPECT_TRUE(refused(Protocol::tcp, one));
+  }
+  EXPECT_FALSE(refused(Protocol::udp, by_id));
+  EXPECT_TRUE(refused(Protocol::quic, by_id));
+}
+
+TEST(ModifyListener, SessionsAreByQuicConnectionOrByAddress) {
+  const RuleAttributes by_id{.session_by_quic_id = true};
+  EXPECT_EQ(text(modify_plain_rule_body("lb-1", kId, Protocol::udp, {}, by_id)),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","SessionType":"QUIC_CID"})");
+  EXPECT_EQ(text(modify_plain_rule_body("lb-1", kId, Protocol::udp, by_id, {})),
+            R"({"LoadBalancerId":"lb-1","ListenerId":"lbl-1","SessionType":"NORMAL"})");
+}
+
 TEST(Targets, AreRegisteredByAddressWithWeightAndLocation) {
   const std::vector<TargetLine> lines{{kId, "", {{"10.0.0.1", 80}, 10}},
                                       {kId, "loc-1", {{"10.0.0.2", 81}, 0}}};

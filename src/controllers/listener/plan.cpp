@@ -138,15 +138,16 @@ Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::
   std::vector<model::Rule> out;
   const model::ProviderTraits& traits = model::traits_of(home.provider);
   if (!model::is_layer7(protocol)) {
-    out.push_back({.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4, protocol),
-                   .targets = targets_of(spec.target_group)});
+    out.push_back(
+        {.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4, protocol),
+         .targets = targets_of(spec.target_group)});
     return out;
   }
   for (const api::ListenerRule& rule : spec.rules) {
-    out.push_back({.key = {rule.domain, first_of(rule.path, "/")},
-                   .attributes =
-                       rule_attributes_of(rule.listener_attribute, traits.layer7, protocol),
-                   .targets = targets_of(rule.target_group)});
+    out.push_back(
+        {.key = {rule.domain, first_of(rule.path, "/")},
+         .attributes = rule_attributes_of(rule.listener_attribute, traits.layer7, protocol),
+         .targets = targets_of(rule.target_group)});
     out.back().attributes.tls = tls_of(rule.certificate, home);
     if (protocol == model::Protocol::https && rule.target_group)
       lead_by(rule.target_group->protocol, traits.layer7, out.back().attributes);

@@ -243,6 +243,55 @@ TEST(ListenerWish, OfLayer7HasItsRules) {
   EXPECT_EQ(spec.rules[1].targets[0].target.ip, "10.0.0.1") << "in the order of the model";
 }
 
+// What a target group speaks is its route's forward type.
+TEST(ListenerWish, OfHttpsIsLedAsItsRoutesSay) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.load_balancer_id = "lb-1";
+  listener.spec.protocol = "HTTPS";
+  const auto route = [](std::string domain, std::string path, std::string protocol) {
+    return api::ListenerRule{
+        .domain = std::move(domain),
+        .path = std::move(path),
+        .target_group = api::ListenerTargetGroup{.protocol = std::move(protocol)}};
+  };
+  listener.spec.rules = {route("a.com", "/", "HTTPS"), route("a.com", "/fast", "QUIC"),
+                         route("b.com", "/", "HTTPS"), route("c.com", "/", "GRPC")};
+  const auto rules_with = [&](model::Provider provider) {
+    const Naming naming{.defaults = {provider, "ap-x"}, .cluster_id = "berth"};
+    return wish_of(listener, naming)->spec->rules;
+  };
+  const auto rules = rules_with(model::Provider::tencent);
+  EXPECT_TRUE(rules[0].attributes.over_quic) << "it shares its domain with one that is";
+  EXPECT_TRUE(rules[1].attributes.over_quic);
+  EXPECT_FALSE(rules[2].attributes.over_quic);
+  EXPECT_EQ(rules[3].attributes.to_targets, model::TargetProtocol::grpc);
+  EXPECT_EQ(rules[2].attributes.to_targets, model::TargetProtocol::http);
+  const auto others = rules_with(model::Provider::aws);
+  EXPECT_EQ(others[1].attributes, model::RuleAttributes{}) << "it could not be made";
+  EXPECT_EQ(others[3].attributes, model::RuleAttributes{});
+  listener.spec.protocol = "HTTP";
+  EXPECT_EQ(rules_with(model::Provider::tencent)[3].attributes, model::RuleAttributes{})
+      << "without TLS nobody speaks HTTP/2";
+}
+
+TEST(ListenerWish, SessionsByQuicConnectionAreOfUdpAndGoRound) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.load_balancer_id = "lb-1";
+  listener.spec.protocol = "UDP";
+  listener.spec.listener_attribute =
+      api::ListenerAttribute{.session_type = "QUIC_CID", .lb_policy = "LEAST_CONN"};
+  const auto attributes_with = [&](model::Provider provider) {
+    const Naming naming{.defaults = {provider, "ap-x"}, .cluster_id = "berth"};
+    return wish_of(listener, naming)->spec->rules.front().attributes;
+  };
+  EXPECT_EQ(attributes_with(model::Provider::tencent),
+            model::RuleAttributes{.session_by_quic_id = true});
+  const model::RuleAttributes plain{.scheduler = model::Scheduler::least_connections};
+  EXPECT_EQ(attributes_with(model::Provider::aws), plain);
+  listener.spec.protocol = "TCP";
+  EXPECT_EQ(attributes_with(model::Provider::tencent), plain);
+}
+
 // The cloud refuses a session time beside another policy, and users' YAML has both.
 TEST(ListenerWish, ASessionTimeWhereNoneIsKeptIsLeftOut) {
   api::Listener listener = listener_of_pool();

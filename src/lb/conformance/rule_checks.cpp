@@ -292,6 +292,28 @@ void rules_have_certificates_where_they_are_chosen_by_name(Subject& subject) {
   EXPECT_EQ(references(probe.rule(lb, probe.ref(id, 2)).attributes.tls), references(with(1).tls));
 }
 
+// Clients of one domain come over QUIC or do not: its rules say the same.
+void forward_types_come_back_as_asked(Subject& subject) {
+  Probe probe(subject);
+  if (!probe.has(Protocol::https)) return;
+  const LoadBalancerRef lb = subject.first();
+  const ListenerId id = probe.create(lb, probe.spec(0, Protocol::https));
+  const RuleAttributes grpc{.to_targets = model::TargetProtocol::grpc};
+  const RuleAttributes quic{.over_quic = true};
+  int n = 0;
+  for (const auto& [first, then] : {std::pair(grpc, quic), std::pair(quic, grpc)}) {
+    const RuleAttributes asked = subject.kept(first);
+    const RuleRef rule = probe.ref(id, n++);
+    const auto made = probe.create(lb, NewRule{rule, asked});
+    EXPECT_TRUE(made) << made.error().to_string();
+    EXPECT_TRUE(agrees(asked, probe.rule(lb, rule).attributes));
+    for (const RuleAttributes& wished : {subject.kept(then), RuleAttributes{}}) {
+      probe.expect_change(lb, RuleChange{rule, wished}, probe.rule(lb, rule).attributes);
+      EXPECT_TRUE(agrees(wished, probe.rule(lb, rule).attributes));
+    }
+  }
+}
+
 void https_without_a_certificate_is_invalid(Subject& subject) {
   Probe probe(subject);
   if (!probe.has(Protocol::https)) return;
@@ -337,6 +359,7 @@ std::vector<Check> rule_checks() {
       {"CertificatesComeBackAsAsked", certificates_come_back_as_asked},
       {"RulesHaveCertificatesWhereTheyAreChosenByName",
        rules_have_certificates_where_they_are_chosen_by_name},
+      {"ForwardTypesComeBackAsAsked", forward_types_come_back_as_asked},
       {"HttpsWithoutACertificateIsInvalid", https_without_a_certificate_is_invalid},
       {"SchedulerOfARuleChangesOrIsRefused", scheduler_of_a_rule_changes_or_is_refused},
   };

@@ -110,6 +110,20 @@ void attributes_come_back_as_asked(Subject& subject) {
   EXPECT_TRUE(agrees(changed, probe.rule(lb, {id}).attributes));
 }
 
+void session_types_come_back_as_asked(Subject& subject) {
+  Probe probe(subject);
+  const LoadBalancerRef lb = subject.first();
+  ListenerSpec spec = probe.spec(0, model::Protocol::udp);
+  spec.rules[0].attributes = subject.kept(RuleAttributes{.session_by_quic_id = true});
+  const ListenerId id = probe.create(lb, spec);
+  EXPECT_TRUE(agrees(spec.rules[0].attributes, probe.rule(lb, {id}).attributes));
+  for (const bool by_id : {false, true}) {
+    const RuleAttributes wished = subject.kept(RuleAttributes{.session_by_quic_id = by_id});
+    probe.expect_change(lb, RuleChange{{id}, wished}, probe.rule(lb, {id}).attributes);
+    EXPECT_TRUE(agrees(wished, probe.rule(lb, {id}).attributes));
+  }
+}
+
 // What cannot be changed is said before, and refused to whoever tries.
 void scheduler_changes_or_is_refused(Subject& subject) {
   Probe probe(subject);
@@ -144,6 +158,7 @@ std::vector<Check> target_checks() {
        attribute_changes_of_an_unknown_listener_are_not_found},
       {"FullBatchOfTargetsGoesInOneCall", full_batch_of_targets_goes_in_one_call},
       {"AttributesComeBackAsAsked", attributes_come_back_as_asked},
+      {"SessionTypesComeBackAsAsked", session_types_come_back_as_asked},
       {"SchedulerChangesOrIsRefused", scheduler_changes_or_is_refused},
       {"AttributeChangesLeaveTargetsAlone", attribute_changes_leave_targets_alone},
   };
