@@ -115,6 +115,20 @@ TEST_F(SiteTlsTest, ABadCertificateConcernsItsListenerAlone) {
   EXPECT_EQ(ask(good, "a.example.com"), "room");
 }
 
+// Another HAProxy takes HTTP/2 without TLS, as servers of gRPC do; a room takes HTTP/1.1 alone.
+TEST_F(SiteTlsTest, TargetsOfGrpcAreSpokenToInHttp2) {
+  SiteEdge behind;
+  const Edge::Door server = behind.open_site(model::Protocol::http);
+  behind.put(server.id, "a.example.com", "/", {{behind.room("far room")}}).value();
+  const model::RuleAttributes grpc{.to_targets = model::TargetProtocol::grpc};
+  const Edge::Door door = edge_.open_site(model::Protocol::https, {.tls = tls_named("a")});
+  edge_.put(door.id, "a.example.com", "/", {{server.at}}, grpc).value();
+  EXPECT_EQ(ask(door, "a.example.com"), "far room");
+  const Edge::Door old = edge_.open_site(model::Protocol::https, {.tls = tls_named("b")});
+  edge_.put(old.id, "b.example.com", "/", {{edge_.room("old room")}}, grpc).value();
+  EXPECT_NE(ask(old, "b.example.com"), "old room");
+}
+
 TEST_F(SiteTlsTest, TlsEndsHereForOtherProtocolsToo) {
   const model::Port port = Edge::fresh_port();
   model::ListenerSpec spec =

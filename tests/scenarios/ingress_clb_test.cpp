@@ -290,6 +290,63 @@ TEST(IngressOnClb, OnALoadBalancerThatIsGoneItCanBeDeleted) {
   EXPECT_TRUE(house.listeners().empty()) << house.listeners_text();
 }
 
+// How clients and targets are spoken to: "a.example.com/ GRPC http2", "UDP QUIC_CID".
+std::vector<std::string> manners(const ClbCloud& cloud) {
+  std::vector<std::string> out;
+  const auto there = cloud.cloud().load_balancer("lb-demo");
+  for (const auto& [id, listener] : there->listeners) {
+    if (listener.protocol == "UDP") out.push_back("UDP " + listener.session_type);
+    if (listener.protocol != "HTTPS") continue;
+    for (const sim::tencent::Rule& rule : listener.rules)
+      out.push_back(fmt::format("{}{} {}{}{}", rule.domain(), rule.url, rule.forward_type,
+                                rule.http2 ? " http2" : "", rule.quic ? " quic" : ""));
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+std::string with_manners(const std::string& first, const std::string& second,
+                         const std::string& session) {
+  const auto route = [](const std::string& domain, const std::string& path,
+                        const std::string& forward) {
+    return fmt::format("{{domain: {}, path: {}, forwardType: '{}', {}}}", domain, path, forward,
+                       kServices);
+  };
+  return fmt::format(
+      "{{rules: [{{port: 445, protocol: HTTPS, certificate: {{certID: cert-1}}, layer7Routes: [{}, "
+      "{}, {}]}}, {{port: 444, protocol: UDP, listenerAttribute: {{sessionType: {}}}, {}}}]}}",
+      route("a.example.com", "/", first), route("b.example.com", "/", second),
+      route("b.example.com", "/plain", ""), session, kServices);
+}
+
+TEST(IngressOnClb, GrpcAndQuicAreAsWrittenAndPutRightWhenSomebodyEditsThem) {
+  ClbCloud cloud;
+  cloud.add_load_balancer("lb-demo");
+  IngressHouse house(7, on_clb({}, cloud));
+  ASSERT_TRUE(house.open());
+  house.write(IngressHouse::ingress("front", with_manners("GRPC", "QUIC", "QUIC_CID"), "lb-demo"));
+  ASSERT_TRUE(house.cluster().settle(kQuiet));
+  const std::vector<std::string> wanted{"UDP QUIC_CID", "a.example.com/ GRPC http2",
+                                        "b.example.com/ HTTP quic",
+                                        "b.example.com/plain HTTP quic"};
+  EXPECT_EQ(manners(cloud), wanted);
+  EXPECT_TRUE(house.is_ready("front")) << house.text("front", "/status/message");
+  cloud.edit("lb-demo", [](sim::tencent::LoadBalancer& there) {
+    for (auto& [id, listener] : there.listeners) {
+      listener.session_type = "NORMAL";
+      for (sim::tencent::Rule& rule : listener.rules) rule.http2 = rule.quic = false;
+    }
+  });
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  ASSERT_TRUE(house.cluster().settle(kQuiet));
+  EXPECT_EQ(manners(cloud), wanted);
+  house.change("front", with_manners("", "GRPC", "NORMAL"));
+  ASSERT_TRUE(house.cluster().settle(kQuiet));
+  EXPECT_EQ(manners(cloud), (std::vector<std::string>{"UDP NORMAL", "a.example.com/ HTTP http2",
+                                                      "b.example.com/ GRPC http2",
+                                                      "b.example.com/plain HTTP http2"}));
+}
+
 struct Count {
   std::uint64_t faults = 0;
   std::uint64_t edits = 0;
