@@ -78,12 +78,13 @@ Boxed<model::Tls> certificate_at(const Value& value) {
   return out;
 }
 
+// What no rule of ours has, a hand's TRPC or gRPC without HTTP/2 to clients, agrees with none, so
+// that it is put right.
 TargetProtocol target_protocol_at(const Value& rule) {
   const std::string_view forward = wire::string_at(rule, "/ForwardType");
-  if (forward == "HTTPS") return TargetProtocol::https;
-  // Where clients cannot speak HTTP/2 nobody speaks gRPC: it is made anew, and HTTP/2 with it.
+  if (forward.empty() || forward == "HTTP") return TargetProtocol::http;
   const bool http2 = wire::bool_at(rule, "/Http2").value_or(false);
-  return forward == "GRPC" && http2 ? TargetProtocol::grpc : TargetProtocol::http;
+  return forward == "GRPC" && http2 ? TargetProtocol::grpc : TargetProtocol::https;
 }
 
 RuleAttributes rule_attributes(const Value& value, bool layer7) {
