@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "lb/alike.h"
 #include "model/load_balancer.h"
 
 namespace berth::lb {
@@ -26,24 +27,14 @@ std::string name_of(Provider provider, Action action) {
   }
 }
 
-bool fit_one_call(const ListenerSpec& a, const ListenerSpec& b) {
-  if (a.ports.size() > 1 || b.ports.size() > 1) return false;
-  if (a.protocol != b.protocol || a.attributes != b.attributes) return false;
-  if (model::is_layer7(a.protocol)) return true;
-  const auto of = [](const ListenerSpec& spec) {
-    return spec.rules.empty() ? model::RuleAttributes{} : spec.rules.front().attributes;
-  };
-  return of(a) == of(b);
-}
-
 std::size_t creations(const std::vector<Creation>& batch, std::span<const Desired> wishes,
                       const Pace& pace) {
   if (!pace.makes_alike) return 1;
   std::vector<const ListenerSpec*> groups;  // the first of each
   for (const Creation& one : batch) {
     const ListenerSpec* const spec = wishes[one.wish].spec;
-    if (std::ranges::none_of(
-            groups, [&](const ListenerSpec* other) { return fit_one_call(*other, *spec); }))
+    if (std::ranges::none_of(groups,
+                             [&](const ListenerSpec* other) { return are_alike(*other, *spec); }))
       groups.push_back(spec);
   }
   return groups.size();

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "cloud/tencent/requests.h"
+#include "lb/alike.h"
 
 namespace berth::cloud::tencent {
 namespace {
@@ -47,7 +48,7 @@ class Creation {
         continue;
       }
       const auto group = std::ranges::find_if(out, [&](const Indices& one) {
-        return one.size() < kPortsPerCreate && fit_one_call(wanted_[one.front()], wanted_[i]);
+        return one.size() < kPortsPerCreate && lb::are_alike(wanted_[one.front()], wanted_[i]);
       });
       if (group == out.end()) {
         out.push_back({i});

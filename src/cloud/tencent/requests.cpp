@@ -266,16 +266,6 @@ Result<> check_listener(const ListenerSpec& spec) {
   return check_rule(spec.protocol, spec.rules.front().attributes);
 }
 
-bool fit_one_call(const ListenerSpec& a, const ListenerSpec& b) {
-  if (a.ports.size() > 1 || b.ports.size() > 1) return false;  // an end, so one port alone
-  if (a.protocol != b.protocol || a.attributes != b.attributes) return false;
-  if (is_layer7(a.protocol)) return true;
-  const auto of = [](const ListenerSpec& spec) {
-    return spec.rules.empty() ? RuleAttributes{} : spec.rules.front().attributes;
-  };
-  return of(a) == of(b);
-}
-
 Object create_listeners_body(std::string_view lb, std::span<const ListenerSpec* const> specs) {
   const ListenerSpec& first = *specs.front();
   Object out = of_balancer(lb);

@@ -29,9 +29,7 @@ Result<> check_listener(const model::ListenerSpec& spec);
 Result<> check_attributes(model::Protocol protocol, const model::ListenerAttributes& wished);
 Result<> check_rule(model::Protocol protocol, const model::RuleAttributes& wished);
 
-// Whether one call can make both.
-bool fit_one_call(const model::ListenerSpec& a, const model::ListenerSpec& b);
-// All of them fit one call.
+// All of them are alike (lb/alike.h).
 wire::Object create_listeners_body(std::string_view lb,
                                    std::span<const model::ListenerSpec* const> specs);
 

@@ -80,17 +80,6 @@ TEST(CreateListener, OfLayer7HasWhatBelongsToTheListener) {
                              R"("ListenerNames":["b-443"],"SniSwitch":1,"KeepaliveEnable":1})");
 }
 
-TEST(CreateListener, TakesTogetherWhatIsAlike) {
-  EXPECT_TRUE(fit_one_call(at(1), at(2)));
-  EXPECT_FALSE(fit_one_call(at(1), at(2, Protocol::udp)));
-  ListenerSpec other = at(2);
-  other.rules[0].attributes.session_seconds = 60;
-  EXPECT_FALSE(fit_one_call(at(1), other));
-  ListenerSpec range = at(2);
-  range.ports.last = 5;
-  EXPECT_FALSE(fit_one_call(range, at(7))) << "an end belongs to one port";
-}
-
 TEST(Check, RefusesWhatTheCloudCannotHave) {
   const auto code = [](const ListenerSpec& spec) {
     const auto checked = check_listener(spec);
