@@ -211,6 +211,18 @@ TEST(BindingPlan, AClaimThatCannotBeReadIsHeld) {
   EXPECT_TRUE(is_idle(room.plan()));
 }
 
+TEST(BindingPlan, APodThatAsksNoMoreIsNotReadyWhateverItsClaimSays) {
+  Room room;
+  room.make_ready();
+  room.set_claim("{}");
+  std::erase_if(room.pod->meta.annotations,
+                [](const auto& one) { return one.first.view() == api::kPortPoolsAnnotation; });
+  const BindingPlan plan = room.step();
+  EXPECT_EQ(room.pod_says(api::kBindStatusAnnotation), "NotReady");
+  EXPECT_THAT(plan.changes, IsEmpty()) << "the claim is held";
+  EXPECT_TRUE(is_idle(room.plan()));
+}
+
 TEST(BindingPlan, APodIsNotReadyWhenAPortWithAClaimThatCannotBeReadLosesAListener) {
   Room room({entry(30000, {"east", "west"})});
   room.make_ready();

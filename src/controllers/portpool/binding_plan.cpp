@@ -59,7 +59,11 @@ class Planner {
   // a port that has lost one of its Listeners, or that somebody points elsewhere, does not lead to
   // the Pod, whoever has it; and what can be read is kept up.
   BindingPlan plan_unreadable() {
-    if (!view_.pod || view_.pod->meta.deleting || !has_living_pod()) return {};
+    if (!view_.pod || view_.pod->meta.deleting || view_.pod->finished()) return {};
+    if (!has_living_pod()) {
+      withdraw_ready();
+      return std::move(plan_);
+    }
     for (const HeldSlot& slot : view_.slots)
       if (!slot.is_changed && slot.claim.state == SlotState::bound && is_own(slot)) keep_up(slot);
     const auto is_meant = [&](const HeldSlot& slot) {
