@@ -23,6 +23,7 @@ Settings roomy() {
 // Everything that documentation leaves open, the other way round.
 Settings otherwise() {
   Settings out = roomy();
+  out.limits.create_listener_ports = 49;
   out.unsure.batch_targets_are_tasks = false;
   out.unsure.batch_fails_whole_on_unknown_listener = true;
   out.unsure.registering_again_is_refused = true;

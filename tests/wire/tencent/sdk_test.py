@@ -5,6 +5,8 @@ ENDPOINT is its host and port, CA the file with the certificate of its authority
 
 import json
 import os
+import socket
+import ssl
 import time
 import unittest
 
@@ -80,6 +82,18 @@ class Case(unittest.TestCase):
 
     def targets(self, listener):
         return self.on("DescribeTargets", ListenerIds=[listener]).Listeners[0]
+
+
+class Names(unittest.TestCase):
+    """Clients that cannot be given an endpoint are led here by a resolver, under these names."""
+
+    def test_certificate_has_them(self):
+        host, port = os.environ["ENDPOINT"].rsplit(":", 1)
+        context = ssl.create_default_context(cafile=os.environ["CA"])
+        for zone in ("", "internal.", "test."):
+            name = f"clb.{zone}tencentcloudapi.com"
+            with self.subTest(name), socket.create_connection((host, int(port)), timeout=30) as plain:
+                context.wrap_socket(plain, server_hostname=name).close()
 
 
 class Signatures(Case):

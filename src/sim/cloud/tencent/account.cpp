@@ -13,6 +13,13 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
+// Of certificates that nobody said anything about, in the cloud's local time.
+constexpr std::string_view kFirstSecond = "2026-01-01 00:00:00";
+constexpr std::string_view kLastSecond = "2035-12-31 23:59:59";
+// How the certificate service counts.
+constexpr int kIssued = 1;
+constexpr int kExpired = 3;
+
 std::int64_t count_of_type(const Call& call, std::string_view type) {
   return std::ranges::count_if(call.state.load_balancers, [&](const auto& one) {
     return one.second.account == call.account.uin && one.second.region == call.region &&
@@ -53,15 +60,16 @@ bool is_wanted(const std::vector<std::string>& list, const std::string& text) {
 Answered describe_quota(Call& call) {
   const Limits& limits = call.settings().limits;
   return Object{
-      {"QuotaSet", Array{quota("TOTAL_OPEN_CLB_QUOTA", limits.public_load_balancers,
-                               count_of_type(call, "OPEN")),
-                         quota("TOTAL_INTERNAL_CLB_QUOTA", limits.internal_load_balancers,
-                               count_of_type(call, "INTERNAL")),
-                         quota("TOTAL_LISTENER_QUOTA", limits.listeners_per_load_balancer),
-                         quota("TOTAL_LISTENER_RULE_QUOTA", limits.rules_per_listener),
-                         quota("TOTAL_TARGET_BIND_QUOTA", limits.targets_per_rule),
-                         quota("TOTAL_SNAP_IP_QUOTA", static_cast<std::int64_t>(limits.snat_ips)),
-                         quota("TOTAL_ISP_CLB_QUOTA", 3)}}};
+      {"QuotaSet",
+       Array{
+           quota("TOTAL_OPEN_CLB_QUOTA", limits.public_load_balancers, count_of_type(call, "OPEN")),
+           quota("TOTAL_INTERNAL_CLB_QUOTA", limits.internal_load_balancers,
+                 count_of_type(call, "INTERNAL")),
+           quota("TOTAL_LISTENER_QUOTA", limits.listeners_per_load_balancer),
+           quota("TOTAL_LISTENER_RULE_QUOTA", limits.rules_per_listener),
+           quota("TOTAL_TARGET_BIND_QUOTA", limits.targets_per_rule),
+           quota("TOTAL_SNAT_IP_QUOTA", static_cast<std::int64_t>(limits.snat_ips)),
+           quota("TOTAL_ISP_CLB_QUOTA", 3), quota("TOTAL_FULL_PORT_RANGE_LISTENER_QUOTA", 1)}}};
 }
 
 Answered describe_task_status(Call& call) {
@@ -131,7 +139,14 @@ Answered describe_certificate(Call& call) {
   const auto& known = call.account.certificates;
   if (known && std::ranges::find(*known, id) == known->end())
     return refuse("FailedOperation.CertificateNotFound", "Certificate {} not found", id);
-  return Object{{"CertificateId", id}, {"CertificateType", "SVR"}, {"Status", 1}};
+  const auto ends = call.account.certificate_ends.find(id);
+  const std::string end(ends == call.account.certificate_ends.end() ? kLastSecond : ends->second);
+  const bool over = end < local_time(call.now);
+  return Object{{"CertificateId", id},
+                {"CertificateType", "SVR"},
+                {"CertBeginTime", kFirstSecond},
+                {"CertEndTime", end},
+                {"Status", over ? kExpired : kIssued}};
 }
 
 }  // namespace berth::sim::tencent

@@ -212,7 +212,7 @@ std::string Cloud::add_load_balancer(LoadBalancer lb, WallTime now) {
   const MutexLock lock(mu_);
   if (lb.id.empty()) lb.id = state_.make_id("lb-");
   if (lb.name.empty()) lb.name = lb.id;
-  if (lb.vips.empty() && lb.domain.empty()) lb.vips = {state_.make_vip()};
+  if (lb.vips.empty() && lb.domain.empty()) lb.vips = {state_.make_vip(lb)};
   lb.created = now;
   const std::string id = lb.id;
   state_.changed.insert(id);

@@ -1,6 +1,8 @@
 #include "sim/cloud/tencent/encode.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <iterator>
 
 namespace berth::sim::tencent {
 namespace {
@@ -10,6 +12,15 @@ using wire::Object;
 using wire::Value;
 
 Value text_or_null(const std::string& text) { return text.empty() ? Value(nullptr) : Value(text); }
+
+bool is_ipv6(std::string_view address) { return address.find(':') != std::string_view::npos; }
+
+std::vector<std::string> of_family(const std::vector<std::string>& addresses, bool ipv6) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(addresses, std::back_inserter(out),
+                       [&](const std::string& one) { return is_ipv6(one) == ipv6; });
+  return out;
+}
 
 Array encode_tags(const std::vector<Tag>& tags) {
   Array out;
@@ -65,6 +76,7 @@ Object encode_load_balancer(const LoadBalancer& lb) {
   Array snat_ips;
   for (const std::string& ip : lb.snat_ips)
     snat_ips.push_back(Object{{"SubnetId", lb.subnet_id}, {"Ip", ip}});
+  const std::vector<std::string> ipv6 = of_family(lb.vips, true);
   Array flags;
   if (lb.delete_protect) flags.emplace_back("DeleteProtect");
   if (!lb.domain.empty()) flags.emplace_back("IsDomainCLB");
@@ -74,10 +86,9 @@ Object encode_load_balancer(const LoadBalancer& lb) {
           {"Forward", lb.forward},
           {"Domain", lb.domain},
           {"LoadBalancerDomain", text_or_null(lb.domain)},
-          {"LoadBalancerVips", texts_to_json(lb.vips)},
+          {"LoadBalancerVips", texts_to_json(of_family(lb.vips, false))},
           {"AddressIPVersion", lb.ip_version},
-          {"AddressIPv6",
-           lb.ip_version == "ipv6" && !lb.vips.empty() ? Value(lb.vips.front()) : Value(nullptr)},
+          {"AddressIPv6", ipv6.empty() ? Value(nullptr) : Value(ipv6.front())},
           {"IPv6Mode", text_or_null(lb.ipv6_mode)},
           {"Status", lb.normal ? 1 : 0},
           {"StatusTime", local_time(lb.created)},

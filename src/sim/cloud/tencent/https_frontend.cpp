@@ -29,12 +29,13 @@ Result<> HttpsFrontend::listen() {
   if (!authority) return pass(authority);
   ca_pem_ = authority->certificate_pem;
   // The names of the real endpoints too, for clients that are led here by a resolver.
-  Result<crypto::KeyPair> own =
-      crypto::issue_certificate(*authority, {.common_name = "tencentcloudapi.com",
-                                             .dns_names = {"localhost", "*.tencentcloudapi.com"},
-                                             .ip_addresses = {options_.address},
-                                             .not_before = from,
-                                             .lifetime = kLifetime});
+  Result<crypto::KeyPair> own = crypto::issue_certificate(
+      *authority, {.common_name = "tencentcloudapi.com",
+                   .dns_names = {"localhost", "*.tencentcloudapi.com",
+                                 "*.internal.tencentcloudapi.com", "*.test.tencentcloudapi.com"},
+                   .ip_addresses = {options_.address},
+                   .not_before = from,
+                   .lifetime = kLifetime});
   if (!own) return pass(own);
   net::ServerOptions http;
   http.address = options_.address;

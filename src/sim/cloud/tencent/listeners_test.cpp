@@ -65,13 +65,16 @@ TEST_F(Listeners, ManyPortsAreManyListenersInOrder) {
   EXPECT_EQ(wire::int_at(describe({{"ListenerIds", Array{"lbl-nothere1"}}}), "/TotalCount"), 0);
 }
 
-TEST_F(Listeners, ACallHasAtMost49Ports) {
+TEST_F(Listeners, ACallHasAtMost50PortsOr49) {
   Array ports;
   for (int i = 0; i < 50; ++i) ports.emplace_back(31000 + i);
+  client.cloud.change_settings([](Settings& s) { s.limits.create_listener_ports = 49; });
   EXPECT_THAT(wire::string_at(create({{"Ports", ports}}), "/Error/Message"),
               HasSubstr("Length of `Ports` should be less than 50"));
-  client.cloud.change_settings([](Settings& s) { s.limits.create_listener_ports = 50; });
+  client.cloud.change_settings([](Settings& s) { s.limits = Limits{}; });
   EXPECT_EQ(code({{"Ports", ports}}), "");
+  ports.emplace_back(32000);
+  EXPECT_EQ(code({{"Ports", ports}}), "InvalidParameterValue.Length");
 }
 
 TEST_F(Listeners, QuotaIsTheAccountsOrTheInstances) {

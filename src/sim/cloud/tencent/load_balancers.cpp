@@ -155,7 +155,7 @@ LoadBalancer new_load_balancer(Call& call) {
   for (const Params& ip : in.objects("SnatIps")) out.snat_ips.push_back(ip.text("Ip"));
   if (in.yes_no("DynamicVip") == true)
     out.domain = fmt::format("{}-x.clb.{}.tencentclb.com", out.id, out.region);
-  out.vips = {in.has("Vip") ? in.text("Vip") : call.state.make_vip()};
+  out.vips = {in.has("Vip") ? in.text("Vip") : call.state.make_vip(out)};
   out.normal = false;
   out.created = call.now;
   return out;

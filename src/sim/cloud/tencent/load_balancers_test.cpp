@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sim/cloud/tencent/setup.h"
 #include "sim/cloud/tencent/test_client.h"
 #include "wire/yaml.h"
@@ -10,7 +12,9 @@ namespace berth::sim::tencent {
 namespace {
 
 using std::chrono::seconds;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 using wire::Array;
 using wire::Object;
 
@@ -80,6 +84,20 @@ TEST(LoadBalancers, AreMadeAndDeletedByTasks) {
   EXPECT_EQ(client.refused("CreateListener", listener), "InvalidParameter.LBIdNotFound");
 }
 
+// Its address is in AddressIPv6 alone: who looks at the VIPs first would tell players none, or one
+// of the wrong family.
+TEST(LoadBalancers, OfIpv6HaveAnAddressOfThatFamily) {
+  TestClient client;
+  const wire::Value made = client.done(
+      "CreateLoadBalancer", {{"LoadBalancerType", "OPEN"}, {"AddressIPVersion", "IPV6"}});
+  const std::string id(wire::string_at(made, "/LoadBalancerIds/0"));
+  const wire::Value answer =
+      client.call("DescribeLoadBalancers", {{"LoadBalancerIds", Array{id.c_str()}}});
+  EXPECT_EQ(wire::string_at(answer, "/LoadBalancerSet/0/AddressIPVersion"), "ipv6");
+  EXPECT_THAT(wire::string_at(answer, "/LoadBalancerSet/0/AddressIPv6"), StartsWith("2001:db8:"));
+  EXPECT_TRUE(wire::array_at(answer, "/LoadBalancerSet/0/LoadBalancerVips")->empty());
+}
+
 TEST(LoadBalancers, CreationThatFailsLeavesNothing) {
   TestClient client;
   client.cloud.inject({.kind = FaultKind::fail_task, .action = "CreateLoadBalancer"});
@@ -136,15 +154,19 @@ TEST(LoadBalancers, HaveTenAddressesForTranslation) {
   EXPECT_EQ(client.cloud.load_balancer(kLb)->snat_ips.size(), 9u);
 }
 
-TEST(Quotas, AllHaveALimit) {
+TEST(Quotas, AllHaveALimitAndTheirDocumentedNames) {
   TestClient client;
   const wire::Value answer = client.call("DescribeQuota");
-  bool listeners = false;
+  std::set<std::string> names;
   for (const wire::Value& quota : *wire::array_at(answer, "/QuotaSet")) {
     EXPECT_TRUE(wire::int_at(quota, "/QuotaLimit"));
-    listeners = listeners || wire::string_at(quota, "/QuotaId") == "TOTAL_LISTENER_QUOTA";
+    names.emplace(wire::string_at(quota, "/QuotaId"));
   }
-  EXPECT_TRUE(listeners);
+  EXPECT_EQ(names,
+            (std::set<std::string>{"TOTAL_OPEN_CLB_QUOTA", "TOTAL_INTERNAL_CLB_QUOTA",
+                                   "TOTAL_LISTENER_QUOTA", "TOTAL_LISTENER_RULE_QUOTA",
+                                   "TOTAL_TARGET_BIND_QUOTA", "TOTAL_SNAT_IP_QUOTA",
+                                   "TOTAL_ISP_CLB_QUOTA", "TOTAL_FULL_PORT_RANGE_LISTENER_QUOTA"}));
 }
 
 TEST(OtherServices, AnswerWhatControllersAsk) {
@@ -173,15 +195,40 @@ TEST(OtherServices, AnswerWhatControllersAsk) {
                {"Tags", Array{Object{{"TagKey", "k"}, {"TagValue", "v"}}}}});
   EXPECT_EQ(client.cloud.load_balancer(kLb)->tags.size(), 1u);
   on("ssl", "2019-12-05");
-  EXPECT_EQ(wire::int_at(client.call("DescribeCertificate", {{"CertificateId", "x"}}), "/Status"),
-            1);
+  const wire::Value certificate = client.call("DescribeCertificate", {{"CertificateId", "x"}});
+  EXPECT_EQ(wire::int_at(certificate, "/Status"), 1);
+  EXPECT_EQ(wire::string_at(certificate, "/CertEndTime"), "2035-12-31 23:59:59");
+}
+
+// A controller that watches over expiry asks for what listeners name, also for authorities.
+TEST(OtherServices, TellWhenACertificateEnds) {
+  TestClient client;
+  client.cloud.edit_account(kUin, [](Account& account) {
+    account.certificates = {"forever", "soon"};
+    account.certificate_ends["soon"] = "2026-06-01 07:59:59";
+  });
+  client.service = "ssl";
+  client.host = "ssl.tencentcloudapi.com";
+  client.version = "2019-12-05";
+  client.region = "";
+  const wire::Value soon = client.call("DescribeCertificate", {{"CertificateId", "soon"}});
+  EXPECT_EQ(wire::string_at(soon, "/CertEndTime"), "2026-06-01 07:59:59");
+  EXPECT_EQ(wire::int_at(soon, "/Status"), 1);
+  client.now += std::chrono::days{4};
+  EXPECT_EQ(
+      wire::int_at(client.call("DescribeCertificate", {{"CertificateId", "soon"}}), "/Status"), 3);
+  EXPECT_EQ(client.refused("DescribeCertificate", {{"CertificateId", "nothere"}}),
+            "FailedOperation.CertificateNotFound");
 }
 
 TEST(Setup, OfAFile) {
   const auto document = wire::parse_yaml(R"(
-accounts: [{uin: "7", portRanges: false, networks: [{region: ap-tokyo, vpc: vpc-1, cidr: 10.0.0.0/8}]}]
+accounts: [{uin: "7", portRanges: false, certificateEnds: [{id: c, at: "2026-06-01 07:59:59"}],
+            networks: [{region: ap-tokyo, vpc: vpc-1, cidr: 10.0.0.0/8}]}]
 keys: [{secretId: A, secretKey: B, account: "7", policy: [guide]}]
-loadBalancers: [{id: lb-one, account: "7", region: ap-tokyo, tags: [{key: a, value: b}]}]
+loadBalancers: [{id: lb-one, account: "7", region: ap-tokyo, tags: [{key: a, value: b}]},
+                {id: lb-in, account: "7", region: ap-tokyo, type: INTERNAL, elasticIps: ["198.51.100.1"]},
+                {id: lb-six, account: "7", region: ap-tokyo, vips: ["2001:db8::6"]}]
 settings: {taskMs: 10, batchTargetsAreTasks: false}
 faults: [{kind: lose_reply, action: CreateListener, count: 2}]
 health: [{ip: 10.0.0.1, port: 80, is: dead}]
@@ -190,6 +237,9 @@ health: [{ip: 10.0.0.1, port: 80, is: dead}]
   auto setup = read_setup(*document);
   ASSERT_TRUE(setup) << setup.error().to_string();
   EXPECT_FALSE(setup->accounts[0].port_ranges);
+  EXPECT_EQ(setup->accounts[0].certificate_ends.at("c"), "2026-06-01 07:59:59");
+  EXPECT_THAT(setup->load_balancers[1].elastic_ips, ElementsAre("198.51.100.1"));
+  EXPECT_EQ(setup->load_balancers[2].ip_version, "ipv6");
   EXPECT_EQ(setup->keys[0].policy, guide_policy());
   EXPECT_EQ(setup->settings.tasks.usual, std::chrono::milliseconds{10});
   EXPECT_FALSE(setup->settings.unsure.batch_targets_are_tasks);

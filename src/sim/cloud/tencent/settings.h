@@ -25,7 +25,7 @@ struct Limits {
   std::size_t snat_ips = 10;
 
   // Sizes of one call.
-  std::size_t create_listener_ports = 49;
+  std::size_t create_listener_ports = 50;
   std::size_t delete_listeners = 20;
   std::size_t describe_listeners = 100;
   std::size_t describe_targets_listeners = 20;

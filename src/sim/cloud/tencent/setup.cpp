@@ -1,5 +1,6 @@
 #include "sim/cloud/tencent/setup.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <map>
 
@@ -74,12 +75,16 @@ Fields settings_fields() {
   return out;
 }
 
+constexpr std::int64_t kTimeLength = 19;  // 2026-06-01 07:59:59
+
 Fields account_fields() {
   return {text("uin").required(),
           yes_no("portRanges"),
           yes_no("networkShiftUp"),
           yes_no("domainOnly"),
           texts("certificates"),
+          objects("certificateEnds",
+                  {text("id").required(), text("at").required().within(kTimeLength, kTimeLength)}),
           objects("networks", {text("region").required(), text("vpc").required(),
                                text("cidr").required(), yes_no("globalRoute")}),
           objects("instances", {text("id").required(), text("region").required(),
@@ -94,6 +99,7 @@ Fields load_balancer_fields() {
           text("type").one_of({"OPEN", "INTERNAL"}),
           text("vpc"),
           texts("vips"),
+          texts("elasticIps"),
           yes_no("snatPro"),
           texts("snatIps"),
           objects("tags", {text("key").required(), text("value").required()}),
@@ -141,6 +147,8 @@ Account account_of(const Params& in) {
   out.network_shift_up = in.yes_no("networkShiftUp").value_or(out.network_shift_up);
   out.domain_only = in.yes_no("domainOnly").value_or(out.domain_only);
   if (in.has("certificates")) out.certificates = in.texts("certificates");
+  for (const Params& one : in.objects("certificateEnds"))
+    out.certificate_ends[one.text("id")] = one.text("at");
   for (const Params& one : in.objects("networks")) {
     out.networks.push_back({.region = one.text("region"),
                             .vpc_id = one.text("vpc"),
@@ -174,6 +182,11 @@ LoadBalancer load_balancer_of(const Params& in) {
   if (in.has("type")) out.type = in.text("type");
   out.vpc_id = in.text("vpc");
   out.vips = in.texts("vips");
+  if (std::ranges::any_of(out.vips, [](const std::string& vip) { return vip.contains(':'); })) {
+    out.ip_version = "ipv6";
+    out.ipv6_mode = "IPv6Nat64";
+  }
+  out.elastic_ips = in.texts("elasticIps");
   out.snat_pro = in.yes_no("snatPro").value_or(false);
   out.snat_ips = in.texts("snatIps");
   for (const Params& tag : in.objects("tags"))

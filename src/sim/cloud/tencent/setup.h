@@ -2,11 +2,12 @@
 // Pure.
 //
 //   accounts: [{uin: "100000000001", portRanges: true, networkShiftUp: true, domainOnly: false,
-//               certificates: [], networks: [{region:, vpc:, cidr:, globalRoute:}],
+//               certificates: [], certificateEnds: [{id:, at: "2026-06-01 07:59:59"}],
+//               networks: [{region:, vpc:, cidr:, globalRoute:}],
 //               instances: [{id:, region:, vpc:, ip:}]}]
 //   keys: [{secretId:, secretKey:, token:, account:, policy: ["clb:Describe*"]}]
-//   loadBalancers: [{id:, name:, account:, region:, type:, vpc:, vips: [], snatPro:, snatIps: [],
-//                    tags: [{key:, value:}], listenerQuota:}]
+//   loadBalancers: [{id:, name:, account:, region:, type:, vpc:, vips: [], elasticIps: [],
+//                    snatPro:, snatIps: [], tags: [{key:, value:}], listenerQuota:}]
 //   settings: {taskMs:, healthyAfterMs:, callsPerSecond:, createListenerPorts:, ...}
 //   faults: [{kind: lose_reply, action:, loadBalancer:, code:, message:, ms:, listeners: [],
 //   count:}] health: [{ip:, port:, is: dead}]

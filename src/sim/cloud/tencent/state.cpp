@@ -27,7 +27,9 @@ std::string State::make_request_id() {
                      0x8000 | ((b >> 48) & 0x3fff), b & 0xffff'ffff'ffff);
 }
 
-std::string State::make_vip() {
+std::string State::make_vip(const LoadBalancer& lb) {
+  if (lb.ip_version == "ipv6")
+    return fmt::format("2001:db8:{:x}::{:x}", random.below(0x10000), 1 + random.below(0xffff));
   return fmt::format("203.0.{}.{}", random.below(256), 1 + random.below(254));
 }
 

@@ -46,6 +46,8 @@ struct Account {
   std::vector<Instance> instances{};
   // Certificate ids that there are; nullopt: whatever is named.
   std::optional<std::vector<std::string>> certificates{};
+  // When they end, in the cloud's local time: "2026-06-01 07:59:59". Others end in ten years.
+  std::map<std::string, std::string> certificate_ends{};
 };
 
 // Patterns like "clb:Describe*". A key may do what one of them matches.
@@ -130,7 +132,7 @@ struct LoadBalancer {
   std::int64_t forward = 1;
   std::string vpc_id{};
   std::string subnet_id{};
-  std::vector<std::string> vips{};  // empty: one is made up, but for a domain
+  std::vector<std::string> vips{};  // empty: one is made up, but for a domain; of both families
   std::string domain{};
   std::string ip_version{"ipv4"};
   std::string ipv6_mode{};
@@ -173,7 +175,7 @@ struct State {
   // "lbl-" and eight letters or digits that nothing else has.
   std::string make_id(std::string_view prefix);
   std::string make_request_id();
-  std::string make_vip();
+  std::string make_vip(const LoadBalancer& lb);  // of its family
 };
 
 bool is_layer7(std::string_view protocol);
