@@ -13,6 +13,7 @@
 #include "cloud_flags.h"
 #include "cluster.h"
 #include "controllers/listener/plan.h"
+#include "edge_flags.h"
 #include "environment.h"
 #include "modules.h"
 #include "net/curl_transport.h"
@@ -46,22 +47,9 @@ struct Flags {
 // it has to be asked for.
 Result<edge::AddressPlan> address_plan(const std::vector<std::string>& flags, bool on_loopback) {
   if (on_loopback) return edge::loopback_plan();
-  std::map<std::string, std::vector<std::string>> addresses;
-  for (const std::string& flag : flags) {
-    const std::size_t equals = flag.find('=');
-    if (equals == 0 || equals == std::string::npos || equals + 1 == flag.size()) {
-      return fail(error_of(Code::invalid, "'{}' is not ID=ADDRESS[,ADDRESS]", flag)
-                      .about("--edge-address")
-                      .with_hint("for example rooms=192.0.2.1"));
-    }
-    std::vector<std::string>& of_id = addresses[flag.substr(0, equals)];
-    for (std::size_t at = equals + 1; at <= flag.size();) {
-      const std::size_t comma = std::min(flag.find(',', at), flag.size());
-      of_id.push_back(flag.substr(at, comma - at));
-      at = comma + 1;
-    }
-  }
-  return edge::fixed_plan(std::move(addresses));
+  auto addresses = edge_addresses(flags);
+  if (!addresses) return pass(addresses);
+  return edge::fixed_plan(*std::move(addresses));
 }
 
 bool asks_for_tencent(const Flags& flags) {
@@ -286,10 +274,7 @@ void add_controller(CLI::App& root, Run& run) {
   command->add_option("--host-ports", flags->host_ports,
                       "Ports of nodes for Pods that ask for random host ports, both ends included; "
                       "20000-29999 by default.");
-  CLI::Option* const addresses = command->add_option(
-      "--edge-address", flags->edge_addresses,
-      "Addresses of an edge load balancer, as ID=ADDRESS[,ADDRESS]; may be repeated. An id without "
-      "one is not served, and pools say so.");
+  CLI::Option* const addresses = add_edge_address_option(*command, flags->edge_addresses);
   command
       ->add_flag("--edge-loopback", flags->edge_on_loopback,
                  "Every id is an edge load balancer on a loopback address, which only this machine "

@@ -39,7 +39,8 @@ struct Step {
   bool is_refused() const {
     return std::ranges::any_of(output, [](const std::string& text) {
       return text.find("Error from server") != std::string::npos ||
-             text.find(" is invalid:") != std::string::npos || text.starts_with("  no    ");
+             text.find(" is invalid:") != std::string::npos ||
+             text.starts_with("berth: invalid:") || text.starts_with("  no    ");
     });
   }
 };
@@ -361,7 +362,7 @@ TEST(HostPortsPage, ShowsTheExampleAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(Docs, PlaygroundPage,
                          ::testing::Values("playground.md", "host-ports.md", "port-pools.md",
-                                           "tencent.md", "quick-start.md", "ingress.md"),
+                                           "tencent.md", "quick-start.md", "ingress.md", "plan.md"),
                          [](const auto& page) {
                            std::string name = page.param.substr(0, page.param.find('.'));
                            std::ranges::replace(name, '-', '_');

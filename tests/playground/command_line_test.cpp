@@ -53,6 +53,25 @@ TEST(CommandLine, TheNamespaceOfTheControllerIsSpeltAlikeEverywhere) {
   }
 }
 
+TEST(CommandLine, ManifestsOfAnEdgeSayWhereItLives) {
+  const auto made =
+      berth({"manifests", "--edge-address", "lb-1=192.0.2.1,2001:db8::1", "--node", "front"});
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("--edge-address=lb-1=192.0.2.1,2001:db8::1"));
+  EXPECT_THAT(made.out, HasSubstr("replicas: 1\n"));
+  const auto refused = [](std::vector<std::string> flags, const std::string& text) {
+    flags.insert(flags.begin(), "manifests");
+    const auto said = berth(flags);
+    EXPECT_EQ(said.exit_code, 2) << text;
+    EXPECT_EQ(said.out, "") << "half of an installation is worse than none";
+    EXPECT_THAT(said.err, HasSubstr(text));
+  };
+  refused({"--edge-address", "lb-1=192.0.2.1"}, "add --node NAME");
+  refused({"--edge-address", "lb-1=here", "--node", "front"}, "'here' in 'lb-1=here' is no address");
+  refused({"--node", "front", "--replicas", "2"}, "2 replicas do not fit with --node");
+  refused({"--ops-port", "80"}, "9443 and 80 do not go together");
+}
+
 TEST(CommandLine, AClusterThatCannotBeReachedIsNotTheSameAsTrouble) {
   EXPECT_EQ(berth({"version"}).exit_code, 0);
   for (const std::vector<std::string>& target :

@@ -6,6 +6,7 @@
 #include <array>
 #include <boost/json.hpp>
 #include <charconv>
+#include <set>
 
 #include "controllers/install/access.h"
 #include "controllers/install/removal.h"
@@ -18,9 +19,9 @@ using wire::Array;
 using wire::Object;
 using wire::Value;
 
-constexpr int kWebhookPort = 9443;
-constexpr int kOpsPort = 8080;
 constexpr int kForwardPort = 9444;
+constexpr int kOpsServicePort = 8080;
+constexpr int kFirstOpenPort = 1024;  // those below are for root
 // As the ports of Pods and Services are called.
 constexpr std::string_view kForwardPortName = "forwarded";
 // Nobody in particular: the image has no such user, and needs none.
@@ -82,8 +83,8 @@ std::vector<module::Server> served(const ManifestOptions& options) {
 }
 
 Array container_ports(const ManifestOptions& options) {
-  Array out{Object{{"name", "webhooks"}, {"containerPort", kWebhookPort}},
-            Object{{"name", "ops"}, {"containerPort", kOpsPort}}};
+  Array out{Object{{"name", "webhooks"}, {"containerPort", options.webhook_port}},
+            Object{{"name", "ops"}, {"containerPort", options.ops_port}}};
   for (const module::Server& one : served(options))
     out.push_back(Object{{"name", one.name}, {"containerPort", one.port}});
   if (has_leader_only(options))
@@ -98,13 +99,14 @@ Object container(const ManifestOptions& options) {
   Array args{flag("namespace", options.ns),
              flag("service-account", kAppName),
              flag("webhook-address", "0.0.0.0"),
-             flag("webhook-port", kWebhookPort),
+             flag("webhook-port", options.webhook_port),
              flag("webhook-service", kWebhookService),
              flag("ops-address", "0.0.0.0"),
-             flag("ops-port", kOpsPort)};
+             flag("ops-port", options.ops_port)};
   if (has_leader_only(options)) args.push_back(flag("forward-port", kForwardPort));
   if (!options.with_guard) args.emplace_back("--without-guard");
   for (const std::string& name : options.without) args.push_back(flag("without", name));
+  for (const std::string& one : options.edge_addresses) args.push_back(flag("edge-address", one));
   for (const std::string& one : options.arguments) args.emplace_back(one);
   Object out{{"name", kAppName},
              {"image", options.image},
@@ -127,15 +129,21 @@ Object container(const ManifestOptions& options) {
   return out;
 }
 
+constexpr std::string_view kHostnameLabel = "kubernetes.io/hostname";
+
 // Replicas on different nodes, where there are several: the webhooks must not go with one of them.
 Object apart() {
-  const Object term{{"labelSelector", selector()}, {"topologyKey", "kubernetes.io/hostname"}};
+  const Object term{{"labelSelector", selector()}, {"topologyKey", kHostnameLabel}};
   return {{"podAntiAffinity", Object{{"preferredDuringSchedulingIgnoredDuringExecution",
                                       Array{Object{{"weight", 100}, {"podAffinityTerm", term}}}}}}};
 }
 
+bool is_on_host_network(const ManifestOptions& options) {
+  return options.host_network || !options.edge_addresses.empty();
+}
+
 Object deployment(const ManifestOptions& options) {
-  const Object pod{
+  Object pod{
       {"serviceAccountName", kAppName},
       {"securityContext", Object{{"runAsNonRoot", true},
                                  {"runAsUser", kUserId},
@@ -143,15 +151,25 @@ Object deployment(const ManifestOptions& options) {
                                  {"seccompProfile", Object{{"type", "RuntimeDefault"}}}}},
       {"affinity", apart()},
       {"containers", Array{container(options)}}};
-  return {{"spec", Object{{"replicas", options.replicas},
-                          {"selector", selector()},
-                          {"template",
-                           Object{{"metadata", Object{{"labels", labels()}}}, {"spec", pod}}}}}};
+  if (!options.node.empty()) pod["nodeSelector"] = Object{{kHostnameLabel, options.node}};
+  Object spec{
+      {"replicas", options.replicas},
+      {"selector", selector()},
+      {"template", Object{{"metadata", Object{{"labels", labels()}}}, {"spec", std::move(pod)}}}};
+  if (is_on_host_network(options)) {
+    wire::Object& inner = spec["template"].as_object()["spec"].as_object();
+    inner["hostNetwork"] = true;
+    inner["dnsPolicy"] = "ClusterFirstWithHostNet";
+    // A new Pod has no room on a node whose ports the old one has.
+    spec["strategy"] = Object{{"type", "RollingUpdate"},
+                              {"rollingUpdate", Object{{"maxSurge", 0}, {"maxUnavailable", 1}}}};
+  }
+  return {{"spec", std::move(spec)}};
 }
 
 Object service(const ManifestOptions& options) {
   Array ports{Object{{"name", "webhooks"}, {"port", 443}, {"targetPort", "webhooks"}},
-              Object{{"name", "ops"}, {"port", kOpsPort}, {"targetPort", "ops"}}};
+              Object{{"name", "ops"}, {"port", kOpsServicePort}, {"targetPort", "ops"}}};
   for (const module::Server& one : served(options))
     ports.push_back(Object{{"name", one.name}, {"port", one.port}, {"targetPort", one.name}});
   return {{"spec", Object{{"selector", Object{{kAppLabel, kAppName}}}, {"ports", ports}}}};
@@ -221,6 +239,34 @@ Result<> check_cidr(std::string_view text) {
   if ((four || six) && whole && bits >= 0 && bits <= (four ? 32 : 128)) return {};
   return fail(error_of(Code::invalid, "'{}' is no range of addresses", text)
                   .with_hint("for example 192.0.2.7/32 or 2001:db8::/64"));
+}
+
+Result<> check_together(const ManifestOptions& options) {
+  const auto wrong = [](std::string_view flag, std::string message, std::string hint) {
+    return fail(
+        error_of(Code::invalid, "{}", message).about(std::string(flag)).with_hint(std::move(hint)));
+  };
+  if (!options.edge_addresses.empty() && options.node.empty()) {
+    return wrong("--edge-address", "the controller must run on the node that has these addresses",
+                 "add --node NAME; `kubectl get nodes` lists them");
+  }
+  if (!options.node.empty() && options.replicas > 1) {
+    return wrong("--replicas",
+                 fmt::format("{} replicas do not fit with --node: one runs there", options.replicas),
+                 "use --replicas 1, or leave --node out");
+  }
+  if (is_on_host_network(options) && !options.apiserver_cidrs.empty()) {
+    return wrong("--apiserver-cidr", "a NetworkPolicy does not hold in the network of a node",
+                 "leave it out, and close the ports in the firewall of the node");
+  }
+  const std::set<int> ports{options.webhook_port, options.ops_port, kForwardPort};
+  if (ports.size() < 3 || *ports.begin() < kFirstOpenPort) {
+    return wrong(
+        "--webhook-port, --ops-port",
+        fmt::format("{} and {} do not go together", options.webhook_port, options.ops_port),
+        fmt::format("two different ports from {} on, and not {}", kFirstOpenPort, kForwardPort));
+  }
+  return {};
 }
 
 bool is_shared_namespace(std::string_view ns) { return ns == "default" || ns.starts_with("kube-"); }

@@ -5,6 +5,7 @@
 // controller, which knows the certificate's authority.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,15 @@ struct ManifestOptions {
   std::string ns{kDefaultNamespace};
   std::string image = "berth:latest";
   int replicas = 2;
+  // Of an edge load balancer, "ID=ADDRESS[,ADDRESS]" each: it lives in the process of the leader, so
+  // that is the only one, on the node that has these addresses.
+  std::vector<std::string> edge_addresses{};
+  // The node that the controller runs on, by its label `kubernetes.io/hostname`; empty: any.
+  std::string node{};
+  // Pods in the network of their node: its addresses, and its ports.
+  bool host_network = false;
+  std::uint16_t webhook_port = 9443;
+  std::uint16_t ops_port = 8080;
   // The webhook configurations too, for people who want to see or to keep them: without an
   // authority, and not in anybody's way until the controller has completed them.
   bool with_webhooks = false;
@@ -39,6 +49,9 @@ struct ManifestOptions {
 
 // Errors quote the text.
 Result<> check_cidr(std::string_view text);
+
+// Options that do not go together. Errors name the flags of `berth manifests`.
+Result<> check_together(const ManifestOptions& options);
 
 // In the order in which they are applied.
 std::vector<Wanted> manifests(const ManifestOptions& options);

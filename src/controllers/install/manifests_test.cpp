@@ -71,6 +71,62 @@ TEST(Manifests, TheControllerRunsWithLittle) {
             "games-infra");
 }
 
+TEST(Manifests, AnEdgeLivesOnItsNodeAlone) {
+  const auto all = printed({.replicas = 1, .edge_addresses = {"lb-1=192.0.2.1"}, .node = "front"});
+  const Wanted* app = find(all, "Deployment", "berth");
+  ASSERT_TRUE(app);
+  const std::string pod = "/spec/template/spec";
+  EXPECT_EQ(wire::bool_at(app->object, pod + "/hostNetwork"), true);
+  EXPECT_EQ(wire::string_at(app->object, pod + "/dnsPolicy"), "ClusterFirstWithHostNet");
+  EXPECT_EQ(wire::string_at(app->object, pod + "/nodeSelector/kubernetes.io~1hostname"), "front");
+  const wire::Array& args = *wire::array_at(app->object, pod + "/containers/0/args");
+  EXPECT_EQ(std::ranges::count(args, wire::Value("--edge-address=lb-1=192.0.2.1")), 1);
+  // Two of them would want the same ports of the node.
+  EXPECT_EQ(wire::int_at(app->object, "/spec/strategy/rollingUpdate/maxSurge"), 0);
+  EXPECT_EQ(wire::int_at(app->object, "/spec/strategy/rollingUpdate/maxUnavailable"), 1);
+  EXPECT_FALSE(find(all, "PodDisruptionBudget", "berth"));
+}
+
+TEST(Manifests, WithoutAnEdgeItKeepsOutOfTheNodesNetwork) {
+  const auto all = printed({});
+  const Wanted* app = find(all, "Deployment", "berth");
+  const auto& pod = wire::find(app->object, "/spec/template/spec")->as_object();
+  for (const char* of_nodes : {"hostNetwork", "dnsPolicy", "nodeSelector"})
+    EXPECT_FALSE(pod.contains(of_nodes)) << of_nodes;
+  EXPECT_FALSE(wire::find(app->object, "/spec/strategy"));
+}
+
+TEST(Manifests, OnTheNodesNetworkItsPortsAreChosen) {
+  const auto all = printed({.host_network = true, .webhook_port = 10443, .ops_port = 10080});
+  const Wanted* app = find(all, "Deployment", "berth");
+  const std::string first = "/spec/template/spec/containers/0";
+  EXPECT_EQ(wire::int_at(app->object, first + "/ports/0/containerPort"), 10443);
+  EXPECT_EQ(wire::int_at(app->object, first + "/ports/1/containerPort"), 10080);
+  const wire::Array& args = *wire::array_at(app->object, first + "/args");
+  EXPECT_EQ(std::ranges::count(args, wire::Value("--webhook-port=10443")), 1);
+  EXPECT_EQ(std::ranges::count(args, wire::Value("--ops-port=10080")), 1);
+  const Wanted* service = find(all, "Service", "berth-webhooks");
+  EXPECT_EQ(wire::int_at(service->object, "/spec/ports/0/port"), 443) << "callers know these";
+  EXPECT_EQ(wire::int_at(service->object, "/spec/ports/1/port"), 8080);
+}
+
+TEST(Manifests, OptionsThatDoNotGoTogetherAreNamed) {
+  const std::vector<std::string> edge{"lb-1=192.0.2.1"};
+  const auto refused = [](const ManifestOptions& options) {
+    const Result<> good = check_together(options);
+    return good ? std::string() : good.error().object;
+  };
+  EXPECT_EQ(refused({}), "");
+  EXPECT_EQ(refused({.replicas = 1, .edge_addresses = edge, .node = "front"}), "");
+  EXPECT_EQ(refused({.replicas = 1, .edge_addresses = edge}), "--edge-address");
+  EXPECT_EQ(refused({.replicas = 2, .edge_addresses = edge, .node = "front"}), "--replicas");
+  EXPECT_EQ(refused({.host_network = true, .apiserver_cidrs = {"192.0.2.0/24"}}),
+            "--apiserver-cidr");
+  EXPECT_EQ(refused({.webhook_port = 8080}), "--webhook-port, --ops-port");
+  EXPECT_EQ(refused({.ops_port = 9444}), "--webhook-port, --ops-port");
+  EXPECT_EQ(refused({.ops_port = 80}), "--webhook-port, --ops-port");
+}
+
 // Whether the level of claims takes the call before the one of bulk work does.
 bool is_claims_call(const Wanted& flow, std::string_view verb, std::string_view resource) {
   const wire::Array* rules = wire::array_at(flow.object, "/spec/rules/0/resourceRules");
