@@ -43,6 +43,13 @@ Boxed<api::ListenerTargetGroup> group_of(std::string protocol,
   return api::ListenerTargetGroup{.protocol = std::move(protocol), .backends = std::move(backends)};
 }
 
+// How targets are spoken to holds also while there are none: the rule is made once, as it stays.
+Boxed<api::ListenerTargetGroup> group_of(const api::Layer7Route& route, std::string_view protocol,
+                                         std::vector<api::ListenerBackend> backends) {
+  if (route.forward_type.empty()) return group_of(std::string(protocol), std::move(backends));
+  return api::ListenerTargetGroup{.protocol = route.forward_type, .backends = std::move(backends)};
+}
+
 // Of a listener of layer 7, only what is not of its rules.
 Boxed<api::ListenerAttribute> listener_part(const Boxed<api::ListenerAttribute>& written) {
   if (!written) return {};
@@ -69,8 +76,8 @@ std::vector<api::ListenerRule> rules_of(const api::IngressRule& rule, const Rout
          .path = route.path,
          .certificate = route.certificate,
          .listener_attribute = route.listener_attribute,
-         .target_group = group_of(route.forward_type.empty() ? rule.protocol : route.forward_type,
-                                  backends_of(route.services, own, sight, notes))});
+         .target_group =
+             group_of(route, rule.protocol, backends_of(route.services, own, sight, notes))});
   }
   sort(out);
   return out;

@@ -98,6 +98,18 @@ TEST_F(IngressPlanTest, OfLayer7EachRouteIsARuleAndTheListenerKeepsWhatIsItsOwn)
   EXPECT_THAT(targets(spec), ElementsAre("192.168.0.1:31003", "192.168.0.1:31003"));
 }
 
+// A rule that is made before there are Pods is not made anew when they come.
+TEST_F(IngressPlanTest, HowTargetsAreSpokenToIsSaidBeforeThereAreAny) {
+  const IngressWants found = wants(api::ingress_with(
+      "{rules: [{port: 443, protocol: HTTPS, certificate: {mode: UNIDIRECTIONAL, certID: cert-1}, "
+      "layer7Routes: [{domain: a.example, path: /, forwardType: GRPC, "
+      "services: [{serviceName: nobody, servicePort: 8080}]}]}]}"));
+  const api::ListenerSpec& spec = found.parts[0].listeners[0].spec;
+  EXPECT_THAT(targets(spec), ElementsAre());
+  ASSERT_TRUE(spec.rules[0].target_group);
+  EXPECT_EQ(spec.rules[0].target_group->protocol, "GRPC");
+}
+
 TEST_F(IngressPlanTest, AMappingIsASegmentForEachPod) {
   const IngressWants found = wants(api::ingress_with(
       "{portMappings: [{startPort: 30000, protocol: TCP, startIndex: 0, endIndex: 4, "
