@@ -75,16 +75,17 @@ void PlaceReconciler::run_audit() {
 }
 
 // The load balancer is gone, and with it all that led anywhere.
-void PlaceReconciler::all_are_astray() {
+void PlaceReconciler::reopen_all() {
   for (StandingWish& standing : shared_.catalog(lb_).wishes) {
-    const bool leads = is_mine(standing) && standing.applied && standing.wish.spec &&
-                       model::leads_somewhere(*standing.wish.spec);
-    if (!leads || open_.contains(standing.key)) continue;
+    const bool done = is_mine(standing) && standing.applied && standing.wish.spec;
+    if (!done || open_.contains(standing.key)) continue;
+    const bool leads = model::leads_somewhere(*standing.wish.spec);
+    if (!leads && !is_gone()) continue;
     next_.opened.push_back(standing.key);
     open_.put({.key = std::move(standing.key),
                .wish = std::move(standing.wish),
                .repair = true,
-               .astray_since = now()});
+               .astray_since = leads ? std::optional(now()) : std::nullopt});
   }
 }
 

@@ -219,7 +219,7 @@ void PlaceReconciler::load_balancer_gone(const Error& error) {
   ++attempts_;
   not_before_ = now() + shared_.delay(Treatment::slowly, attempts_, error);
   error_ = error;
-  all_are_astray();
+  reopen_all();
   // Who lets go of what he has there does so for good: it must be said twice.
   if (!gone_since_) gone_since_ = now();
   if (!is_gone()) not_before_ = *gone_since_ + shared_.options.gone_grace;

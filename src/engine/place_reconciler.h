@@ -74,7 +74,9 @@ class PlaceReconciler {
 
   // place_audit.cpp: comparing with what the caller believes.
   void run_audit();
-  void all_are_astray();
+  // Nothing is there: who leads somewhere is astray at once, who leads nowhere hears of it when it
+  // is certain.
+  void reopen_all();
   void tell_of_slow_repairs();
   std::optional<Instant> next_slow_repair();
 

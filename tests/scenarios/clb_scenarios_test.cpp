@@ -120,10 +120,17 @@ class ClbPools : public testing::Test {
     ASSERT_TRUE(done());
   }
   int claimed_ports(const std::string& base, int first, int end) {
+    return ports_that_say("/metadata/annotations/berth.dev~1claim", base, first, end);
+  }
+  // Listeners of these ports that have one at the load balancer, as far as we know.
+  int made_ports(const std::string& base, int first, int end) {
+    return ports_that_say("/status/listenerID", base, first, end);
+  }
+  int ports_that_say(const std::string& what, const std::string& base, int first, int end) {
     int out = 0;
     for (int port = first; port < end; ++port) {
       const Value listener = get(fmt::format("{}/{}{}", kListeners, base, port));
-      if (!wire::string_at(listener, "/metadata/annotations/berth.dev~1claim").empty()) ++out;
+      if (!wire::string_at(listener, what).empty()) ++out;
     }
     return out;
   }
@@ -474,8 +481,10 @@ TEST_F(ClbPools, PortsOfALoadBalancerThatIsGoneAreFreedWithTheirPods) {
       run_until([&] { return claimed_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
   EXPECT_FALSE(is_ready("room-7")) << "which is there, and cannot be reached";
   // Nobody's port any more, and nobody gets it: it would lead nowhere.
+  ASSERT_NO_FATAL_FAILURE(
+      run_until([&] { return made_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
   EXPECT_FALSE(user.create("room-8", {.request = "rooms TCP 8000"}));
-  EXPECT_THAT(user.last_refusal(), HasSubstr("not ready yet"));
+  EXPECT_THAT(user.last_refusal(), HasSubstr("LoadBalancer not exist, lb-demo"));
 
   cloud().add_load_balancer("lb-demo");
   ASSERT_NO_FATAL_FAILURE(run_until_ready("room-7"));
