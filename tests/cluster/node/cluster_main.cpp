@@ -37,7 +37,7 @@ example:
   source /dev/shm/berth-nodes.XXXXXX/env  # in another one; the first prints the path
   kubectl run web --image=busybox:1 --command -- httpd -f -p 8000
   kubectl get pod web -o wide
-  player wget -qO- http://10.64.1.2:8000  # the Pod's address, from outside of the cluster
+  player curl http://10.64.1.2:8000       # the Pod's address, from outside of the cluster
 )";
 
 std::optional<int> parse_count(std::string_view text) {
@@ -96,7 +96,7 @@ In another terminal, as root:
     kubectl get nodes -o wide
     kubectl run web --image=busybox:1 --command -- httpd -f -p 8000
     kubectl get pod web -o wide                     # its address
-    player wget -qO- http://ADDRESS:8000            # from outside of the cluster: 404, from the Pod
+    player curl http://ADDRESS:8000                 # from outside of the cluster: 404, from the Pod
 
 Ctrl-C stops it and leaves nothing behind.
 )",

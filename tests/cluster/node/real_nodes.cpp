@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "support/eventually.h"
@@ -280,11 +281,15 @@ Outcome RealNodes::wait_for_kubelet(int node) {
   return std::unexpected(name(node) + ": kubelet does not answer\n" + logs(node));
 }
 
+// Through standard input: what the machine sees at that path the node may not.
 Outcome RealNodes::load_image(const fs::path& archive) {
+  std::ifstream in(archive, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  if (bytes.empty()) return std::unexpected("cannot read " + archive.string());
   for (int node = 1; node <= count(); ++node) {
     if (!nodes_[index(node)]) continue;
-    const auto loaded = on_node(
-        node, {"ctr", "--namespace=k8s.io", "images", "import", fs::absolute(archive).string()});
+    const auto loaded =
+        on_node(node, {"ctr", "--namespace=k8s.io", "images", "import", "-"}, bytes);
     if (auto done = outcome(archive.string() + " is not loaded", loaded); !done) return done;
   }
   return {};

@@ -44,7 +44,7 @@ class Player {
  public:
   [[nodiscard]] const std::string& address() const { return address_; }
 
-  // A command of the machine or of busybox ("busybox", "nc", ...) in the player's network.
+  // A command of the machine, or busybox, in the player's network.
   [[nodiscard]] CommandResult run(std::vector<std::string> command, std::string_view input = {},
                                   std::chrono::milliseconds timeout = kNodeCommandTimeout) const;
 
