@@ -24,9 +24,11 @@ using berth::testing::RealNodesOptions;
 
 constexpr int kExitUsage = 2;
 constexpr int kExitSkip = 77;
+// An address of node-1 that nothing uses before Berth does.
+constexpr std::string_view kEdgeAddress = "10.62.2.1";
 constexpr std::string_view kUsage = R"(usage: berth-cluster [--nodes N] [--image ARCHIVE]...
   --nodes N        real nodes (default 2): kubelet, containerd and kube-proxy on each
-  --image ARCHIVE  a docker archive to load into every node, beside pause:1 and busybox:1
+  --image ARCHIVE  a docker archive to load into every node, beside pause, busybox and room
 Starts a Kubernetes cluster in network namespaces of its own, prints what to type next, and runs until
 SIGINT or SIGTERM; then nothing of it is left. It needs root. BERTH_CONTROLPLANE_DIR and BERTH_NODE_DIR
 name what tests/cluster/controlplane/build and tests/cluster/node/build printed; `make cluster` sees to
@@ -85,23 +87,46 @@ bool write_tools(RealNodes& cluster, const Player& player, const fs::path& kubec
                                   bin.string()));
 }
 
-void greet(const RealNodes& cluster, const RealNodesOptions& options) {
-  std::string images = "pause:1 busybox:1";
-  for (const auto& image : options.images) images += " and those of " + image.string();
+// An image of Berth among those of the nodes, by its name.
+std::optional<std::string> berth_image(const std::vector<std::string>& images) {
+  for (const auto& image : images) {
+    const auto slash = image.rfind('/');
+    const std::string last = slash == std::string::npos ? image : image.substr(slash + 1);
+    if (last.starts_with("berth:")) return image;
+  }
+  return std::nullopt;
+}
+
+void greet(const RealNodes& cluster, const fs::path& kubeconfig) {
+  const auto images = cluster.images(1);
   fmt::print(R"(
-A control plane and {} real nodes are up after {:.1f} s. Images on them: {}.
+A control plane and {} real node(s) are up after {:.1f} s.
+Images on them: {}. KUBECONFIG: {}
+
 In another terminal, as root:
 
-    source {}/env    # KUBECONFIG, kubectl and player
+    source {}/env
     kubectl get nodes -o wide
     kubectl run web --image=busybox:1 --command -- httpd -f -p 8000
-    kubectl get pod web -o wide                     # its address
-    player curl http://ADDRESS:8000                 # from outside of the cluster: 404, from the Pod
-
-Ctrl-C stops it and leaves nothing behind.
+    kubectl get pod web -o wide            # its address
+    player curl http://ADDRESS:8000        # from outside of the cluster; a 404 is the Pod's own
 )",
-             cluster.count(), static_cast<double>(cluster.start_duration().count()) / 1000, images,
-             cluster.directory().string());
+             cluster.count(), static_cast<double>(cluster.start_duration().count()) / 1000,
+             fmt::join(images, ", "), kubeconfig.string(), cluster.directory().string());
+  if (const auto image = berth_image(images)) {
+    fmt::print(R"(
+    build/berth manifests --image {} --edge-address play={} --node node-1 | kubectl apply -f -
+    kubectl -n berth-system rollout status deployment/berth
+    kubectl apply -f examples/rooms.yaml   # two rooms that say back what they hear
+    kubectl -n play rollout status statefulset/room
+    player busybox nc {} 31000     # talk to one
+)",
+               *image, kEdgeAddress, kEdgeAddress);
+  } else {
+    fmt::print(
+        "\n`make image` makes an image of Berth, which the next `make cluster` brings along.\n");
+  }
+  fmt::print("\nCtrl-C stops the cluster and leaves nothing behind.\n");
   std::fflush(stdout);
 }
 
@@ -126,7 +151,9 @@ int run(const RealNodesOptions& options, const sigset_t& signals) {
   const auto player = cluster.add_player();
   if (!player) return fail(player.error());
   if (!write_tools(cluster, **player, kubeconfig)) return fail("cannot write the tools");
-  greet(cluster, options);
+  if (auto given = cluster.add_address(1, std::string(kEdgeAddress)); !given)
+    return fail(given.error());
+  greet(cluster, kubeconfig);
   int signal = 0;
   sigwait(&signals, &signal);
   fmt::print("stopping\n");

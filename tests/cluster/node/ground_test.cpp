@@ -9,8 +9,12 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -52,6 +56,35 @@ spec:
 }
 
 std::string on(int node) { return "nodeName: " + RealNodes::name(node); }
+
+Fd connected(int type, const std::string& address, std::uint16_t port) {
+  Fd socket(::socket(AF_INET, type | SOCK_CLOEXEC, 0));
+  sockaddr_in target{};
+  target.sin_family = AF_INET;
+  target.sin_port = htons(port);
+  ::inet_pton(AF_INET, address.c_str(), &target.sin_addr);
+  const timeval patience{2, 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  const bool done = eventually(kPatience, [&] {
+    return ::connect(socket.get(), reinterpret_cast<sockaddr*>(&target), sizeof target) == 0;
+  });
+  return done ? std::move(socket) : Fd();
+}
+
+bool echoes(const Fd& socket, std::string_view text) {
+  std::array<char, 64> buffer{};
+  if (::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) return false;
+  const auto got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
+  return got > 0 && std::string_view(buffer.data(), static_cast<std::size_t>(got)) == text;
+}
+
+std::string own_address(const Fd& socket) {
+  sockaddr_in own{};
+  socklen_t size = sizeof own;
+  ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  return ::inet_ntop(AF_INET, &own.sin_addr, text.data(), text.size());
+}
 
 class RealNodesTest : public ::testing::Test {
  protected:
@@ -152,24 +185,19 @@ TEST_F(RealNodesTest, APodAnswersPlayersAndPodsOfTheOtherNode) {
   EXPECT_EQ(must({"exec", "far", "--", "wget", "-qO-", "http://" + address + ":8000/"}), "near\n");
 }
 
-// Sockets that a test makes in the player's network.
-TEST_F(RealNodesTest, APlayerHasSocketsOfItsOwn) {
-  const std::string address = run_web("sockets", on(2));
-  const std::string seen = player_->inside([&]() -> std::string {
-    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in target{};
-    target.sin_family = AF_INET;
-    target.sin_port = htons(8000);
-    ::inet_pton(AF_INET, address.c_str(), &target.sin_addr);
-    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&target), sizeof target) != 0)
-      return std::strerror(errno);
-    sockaddr_in own{};
-    socklen_t size = sizeof own;
-    ::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&own), &size);
-    std::array<char, INET_ADDRSTRLEN> text{};
-    return ::inet_ntop(AF_INET, &own.sin_addr, text.data(), text.size());
-  });
-  EXPECT_EQ(seen, player_->address());
+// Sockets that a test makes in the player's network, and the room of examples/.
+TEST_F(RealNodesTest, APlayerTalksToARoomFromItsOwnAddress) {
+  must({"run", "room", "--image=registry.example/room:1", "--overrides",
+        R"({"spec":{"nodeName":"node-2"}})"});
+  wait_ready("room");
+  const std::string address = field("pod/room", "{.status.podIP}");
+  for (const int type : {SOCK_STREAM, SOCK_DGRAM}) {
+    const Fd socket = player_->inside([&] { return connected(type, address, 8000); });
+    ASSERT_TRUE(socket.valid()) << std::strerror(errno);
+    EXPECT_EQ(own_address(socket), player_->address());
+    // The room may still be on its way to its ports.
+    EXPECT_TRUE(eventually(kPatience, [&] { return echoes(socket, "ahoy"); }));
+  }
 }
 
 TEST_F(RealNodesTest, ServicesAndHostPortsLeadToAPod) {

@@ -10,6 +10,7 @@
 #include <deque>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "support/eventually.h"
@@ -293,6 +294,18 @@ Outcome RealNodes::load_image(const fs::path& archive) {
     if (auto done = outcome(archive.string() + " is not loaded", loaded); !done) return done;
   }
   return {};
+}
+
+std::vector<std::string> RealNodes::images(int node) const {
+  constexpr std::string_view kImplied = "docker.io/library/";
+  std::vector<std::string> names;
+  std::istringstream lines(
+      on_node(node, {"ctr", "--namespace=k8s.io", "images", "list", "-q"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("sha256:")) continue;
+    names.push_back(line.starts_with(kImplied) ? line.substr(kImplied.size()) : line);
+  }
+  return names;
 }
 
 Outcome RealNodes::add_address(int node, const std::string& address) {

@@ -77,7 +77,8 @@ class Player {
 
 struct RealNodesOptions {
   int nodes = 1;
-  // Loaded into every node, beside pause:1 and busybox:1.
+  // Loaded into every node, beside pause:1, busybox:1 and registry.example/room:1, which says back
+  // what it hears at port 8000 (TCP and UDP).
   std::vector<std::filesystem::path> images{};
   // Appended to the flags of kube-apiserver.
   std::vector<std::string> api_server_args{};
@@ -118,6 +119,8 @@ class RealNodes {
 
   // A docker archive, into every node that runs. A Pod names it as the archive does.
   Outcome load_image(const std::filesystem::path& archive);
+  // What Pods of the node can name.
+  [[nodiscard]] std::vector<std::string> images(int node) const;
   // One more address of the node, of the network 10.62.0.0/16.
   Outcome add_address(int node, const std::string& address);
   // A command in all namespaces of the node, in its root directory: programs of the node such as
