@@ -8,6 +8,8 @@ STAGE := tools/stage
 # The real control plane, built once per machine outside the tree. Empty when Go or its modules cannot be had: what
 # needs it is then reported as skipped.
 CONTROLPLANE = $$(tests/cluster/controlplane/build || true)
+# The same for real nodes: kubelet, containerd, ...
+NODE = $$(tests/cluster/node/build || true)
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -26,9 +28,13 @@ run: build ## start the playground
 demo: build ## rooms get addresses and keep them, unattended: exits 0 when every echo came back
 	@build/berth demo
 
+cluster: ## a real control plane and two real nodes to play with, until Ctrl-C; needs root
+	@tests/cluster/node/up
+
 test: setup ## build and run all tests
 	@$(STAGE) controlplane tests/cluster/controlplane/build >/dev/null || true
-	@$(STAGE) configure cmake --preset dev --log-level=WARNING -DBERTH_CONTROLPLANE_DIR=$(CONTROLPLANE)
+	@$(STAGE) node tests/cluster/node/build >/dev/null || true
+	@$(STAGE) configure cmake --preset dev --log-level=WARNING -DBERTH_CONTROLPLANE_DIR=$(CONTROLPLANE) -DBERTH_NODE_DIR=$(NODE)
 	@$(STAGE) build-dev ninja -C build/dev -j $(JOBS)
 	@$(STAGE) test-dev tools/suites build/dev -j $(JOBS)
 
@@ -71,4 +77,4 @@ lint: setup ## formatting, layers, naming rules, clang-tidy on what changed
 clean: ## remove build results
 	@rm -rf build
 
-.PHONY: help setup build run demo test test-planted test-faults soak sanitize bench lint clean
+.PHONY: help setup build run demo cluster test test-planted test-faults soak sanitize bench lint clean

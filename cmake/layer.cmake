@@ -85,6 +85,7 @@ function(add_berth_test name)
   add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
   set(environment
       BERTH_CONTROLPLANE_DIR=${BERTH_CONTROLPLANE_DIR}
+      BERTH_NODE_DIR=${BERTH_NODE_DIR}
       BERTH_SOURCE_DIR=${CMAKE_SOURCE_DIR}
       TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/cmake/tsan.supp)
   set_tests_properties(${name} PROPERTIES LABELS "${T_LABEL}" TIMEOUT ${T_TIMEOUT}

@@ -1,5 +1,7 @@
 #include "support/control_plane.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -23,6 +25,7 @@ using std::chrono::seconds;
 
 constexpr std::string_view kDirPrefix = "berth-controlplane";
 constexpr std::string_view kAdminName = "admin";
+constexpr std::string_view kApiServer = "kube-apiserver";
 // Reserved ports cannot be lost; a kernel that lets go of them anyway gets two more chances.
 constexpr int kStartAttempts = 3;
 constexpr std::string_view kPortTaken = "address already in use";
@@ -164,7 +167,8 @@ ControlPlane::ControlPlane(ControlPlaneOptions options, ScratchDir dir, Reserved
       dir_(std::move(dir)),
       etcd_port_(std::move(etcd_port)),
       api_port_(std::move(api_port)),
-      url_("https://127.0.0.1:" + std::to_string(api_port_.number())),
+      url_("https://" + (options_.address.empty() ? "127.0.0.1" : options_.address) + ":" +
+           std::to_string(api_port_.number())),
       admin_token_(random_token()),
       user_token_(random_token()),
       admin_kubeconfig_(file("admin.kubeconfig")),
@@ -173,7 +177,8 @@ ControlPlane::ControlPlane(ControlPlaneOptions options, ScratchDir dir, Reserved
 ControlPlane::~ControlPlane() {
   // All at once: a client that sees its server go only retries until it is stopped itself. The
   // second signal, from stop(), tells Kubernetes programs not to drain. etcd goes last: without it
-  // kube-apiserver does not end in time (measured).
+  // kube-apiserver does not end in time (measured). One that is held would not hear either signal.
+  resume_api_server();
   for (std::size_t i = 1; i < processes_.size(); ++i) processes_[i].second.terminate();
   const auto deadline = std::chrono::steady_clock::now() + kStopGrace;
   for (auto& [name, process] : std::views::reverse(processes_)) {
@@ -192,9 +197,12 @@ ControlPlane::Outcome ControlPlane::bring_up() {
 }
 
 ControlPlane::Outcome ControlPlane::write_credentials() {
-  const std::string users = admin_token_ + "," + std::string(kAdminName) +
-                            ",admin-uid,system:masters\n" + user_token_ + "," +
-                            std::string(kUserName) + ",user-uid\n";
+  std::string users = admin_token_ + "," + std::string(kAdminName) + ",admin-uid,system:masters\n" +
+                      user_token_ + "," + std::string(kUserName) + ",user-uid\n";
+  for (const ControlPlaneUser& user : options_.users) {
+    more_tokens_.push_back(random_token());
+    users += more_tokens_.back() + "," + user.name + "," + user.name + "-uid," + user.group + "\n";
+  }
   if (!write_file(file("tokens.csv"), users)) {
     return std::unexpected("cannot write to " + directory().string());
   }
@@ -227,10 +235,6 @@ ControlPlane::Outcome ControlPlane::start_etcd() {
 std::vector<std::string> ControlPlane::api_server_flags() const {
   std::vector<std::string> flags{
       "--etcd-servers=" + etcd_url(),
-      "--bind-address=127.0.0.1",
-      "--advertise-address=127.0.0.1",
-      // Endpoints may not hold a loopback address, so nothing could be published.
-      "--endpoint-reconciler-type=none",
       "--secure-port=" + std::to_string(api_port_.number()),
       "--permit-port-sharing=true",
       "--cert-dir=" + file("certificates").string(),
@@ -242,6 +246,15 @@ std::vector<std::string> ControlPlane::api_server_flags() const {
       "--service-account-signing-key-file=" + file("service-accounts.key").string(),
       "--allow-privileged=true",
   };
+  if (options_.address.empty()) {
+    // Endpoints may not hold a loopback address, so nothing could be published.
+    flags.insert(flags.end(), {"--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
+                               "--endpoint-reconciler-type=none"});
+  } else {
+    // Also on loopback, where we look whether it listens.
+    flags.insert(flags.end(),
+                 {"--bind-address=0.0.0.0", "--advertise-address=" + options_.address});
+  }
   if (!options_.with_workloads) {
     // Nobody makes the account "default" that every Pod would need.
     flags.emplace_back("--disable-admission-plugins=ServiceAccount");
@@ -258,7 +271,10 @@ ControlPlane::Outcome ControlPlane::start_api_server() {
   if (auto done = launch("kube-apiserver", api_server_flags()); !done) return done;
   auto listens = wait_for("kube-apiserver", "to listen", [this] { return api_port_.answers(); });
   if (!listens) return listens;
-  if (auto done = write_kubeconfigs(); !done) return done;
+  // One that comes back has the certificate that it had.
+  if (ca_pem_.empty()) {
+    if (auto done = write_kubeconfigs(); !done) return done;
+  }
   return wait_for("kube-apiserver", "to be ready",
                   [this] { return kubectl({"get", "--raw", "/readyz"}).ok(); });
 }
@@ -271,7 +287,50 @@ ControlPlane::Outcome ControlPlane::write_kubeconfigs() {
       write_file(admin_kubeconfig_, kubeconfig(kAdminName, admin_token_, url_, ca_pem_)) &&
       write_file(user_kubeconfig_, kubeconfig(kUserName, user_token_, url_, ca_pem_));
   if (!written) return std::unexpected("cannot write to " + directory().string());
+  for (std::size_t i = 0; i < options_.users.size(); ++i) {
+    const ControlPlaneUser& user = options_.users[i];
+    const std::string text = kubeconfig(user.name, more_tokens_[i], url_, ca_pem_);
+    if (!write_file(kubeconfig_of(user), text))
+      return std::unexpected("cannot write to " + directory().string());
+  }
   return {};
+}
+
+fs::path ControlPlane::kubeconfig_of(const ControlPlaneUser& user) const {
+  return file(user.name + ".kubeconfig");
+}
+
+ControlPlane::Outcome ControlPlane::write_kubeconfig(const fs::path& path,
+                                                     const std::string& url) const {
+  if (write_file(path, kubeconfig(kAdminName, admin_token_, url, ca_pem_))) return {};
+  return std::unexpected("cannot write " + path.string());
+}
+
+ControlPlane::Outcome ControlPlane::stop_api_server() {
+  const Process* server = find(kApiServer);
+  if (server == nullptr) return std::unexpected("kube-apiserver does not run");
+  ::kill(server->pid(), SIGKILL);
+  std::erase_if(processes_, [](const auto& entry) { return entry.first == kApiServer; });
+  return {};
+}
+
+ControlPlane::Outcome ControlPlane::restart_api_server() {
+  if (find(kApiServer) != nullptr) return std::unexpected("kube-apiserver runs");
+  return start_api_server();
+}
+
+void ControlPlane::hold_api_server() const {
+  if (const Process* server = find(kApiServer)) ::kill(server->pid(), SIGSTOP);
+}
+
+void ControlPlane::resume_api_server() const {
+  if (const Process* server = find(kApiServer)) ::kill(server->pid(), SIGCONT);
+}
+
+const Process* ControlPlane::find(std::string_view program) const {
+  const auto found =
+      std::ranges::find_if(processes_, [&](const auto& entry) { return entry.first == program; });
+  return found == processes_.end() ? nullptr : &found->second;
 }
 
 ControlPlane::Outcome ControlPlane::start_workloads() {
@@ -283,9 +342,13 @@ ControlPlane::Outcome ControlPlane::start_workloads() {
   auto manager = common;
   manager.push_back("--service-account-private-key-file=" + file("service-accounts.key").string());
   manager.push_back("--root-ca-file=" + file("ca.crt").string());
+  manager.insert(manager.end(), options_.controller_manager_args.begin(),
+                 options_.controller_manager_args.end());
   if (auto done = launch("kube-controller-manager", std::move(manager)); !done) return done;
   if (auto done = launch("kube-scheduler", common); !done) return done;
-  if (auto done = start_kwok(); !done) return done;
+  if (options_.with_kwok) {
+    if (auto done = start_kwok(); !done) return done;
+  }
   return wait_for_workloads();
 }
 
@@ -299,7 +362,7 @@ ControlPlane::Outcome ControlPlane::start_kwok() {
 
 ControlPlane::Outcome ControlPlane::wait_for_workloads() {
   const std::string timeout = "--timeout=" + std::to_string(options_.step_timeout.count()) + "s";
-  if (options_.nodes > 0) {
+  if (options_.with_kwok && options_.nodes > 0) {
     std::string manifests;
     for (int number = 0; number < options_.nodes; ++number) manifests += node_manifest(number);
     auto made = kubectl_wait("kube-apiserver", {"create", "-f", "-"}, manifests);

@@ -24,6 +24,12 @@
 
 namespace berth::testing {
 
+// Somebody the API server knows by a token, beside the administrator and the plain user.
+struct ControlPlaneUser {
+  std::string name;
+  std::string group{};
+};
+
 struct ControlPlaneOptions {
   // Also start controller-manager, scheduler and kwok: Deployments then become Pods, and Pods run
   // on simulated nodes. Without it Pods stay as they were created, and need no service account.
@@ -33,9 +39,18 @@ struct ControlPlaneOptions {
   int nodes = 2;
   // Where simulated Pods have their addresses, from the first one on.
   std::string pod_cidr = "10.64.0.0/12";
+  // Without kwok nobody plays nodes, and those that join later are as real as whoever starts them.
+  bool with_kwok = true;
+
+  // An address of this network namespace at which nodes and Pods reach the API server, which is
+  // then published as the Service `kubernetes`. Empty: it serves on loopback alone.
+  std::string address{};
+  // Each has a kubeconfig, see kubeconfig_of().
+  std::vector<ControlPlaneUser> users{};
 
   // Appended to the flags of kube-apiserver, so they win over ours.
   std::vector<std::string> api_server_args{};
+  std::vector<std::string> controller_manager_args{};
   // The number of writes kube-apiserver works on at a time; its own default is 200.
   std::optional<int> max_mutating_inflight{};
 
@@ -59,6 +74,13 @@ class ControlPlane {
   // With `workloads_later`: what start() left out.
   Outcome start_workloads();
 
+  // The API server goes at once (SIGKILL), and comes back where it was: kubeconfigs stay valid.
+  Outcome stop_api_server();
+  Outcome restart_api_server();
+  // Stands still (SIGSTOP): connections are taken and nobody answers.
+  void hold_api_server() const;
+  void resume_api_server() const;
+
   ControlPlane(const ControlPlane&) = delete;
   ControlPlane& operator=(const ControlPlane&) = delete;
   ~ControlPlane();
@@ -67,6 +89,11 @@ class ControlPlane {
   [[nodiscard]] const std::string& ca_pem() const { return ca_pem_; }
   // etcd's own endpoint, without TLS; its JSON gateway lies under /v3.
   [[nodiscard]] std::string etcd_url() const;
+  [[nodiscard]] std::uint16_t port() const { return api_port_.number(); }
+  // Where a program of the control plane lies, such as kubectl.
+  [[nodiscard]] std::filesystem::path program(std::string_view name) const {
+    return options_.programs / name;
+  }
 
   // The administrator may do everything (group system:masters).
   [[nodiscard]] const std::string& admin_token() const { return admin_token_; }
@@ -78,6 +105,12 @@ class ControlPlane {
   [[nodiscard]] const std::filesystem::path& user_kubeconfig_path() const {
     return user_kubeconfig_;
   }
+
+  // Of one of the `users` of the options.
+  [[nodiscard]] std::filesystem::path kubeconfig_of(const ControlPlaneUser& user) const;
+  // Another kubeconfig of the administrator, for those who reach the server at another URL: it has
+  // to name the host as "localhost" or as `address`.
+  Outcome write_kubeconfig(const std::filesystem::path& path, const std::string& url) const;
 
   // Runs kubectl as the administrator or as the second user. `input` is what "-f -" reads.
   [[nodiscard]] CommandResult kubectl(std::vector<std::string> args,
@@ -109,6 +142,7 @@ class ControlPlane {
 
   [[nodiscard]] std::vector<std::string> api_server_flags() const;
   Outcome launch(const std::string& program, std::vector<std::string> args);
+  [[nodiscard]] const Process* find(std::string_view program) const;
   // Asks `ready` until it says yes; fails early when one of our processes ends.
   template <typename Ready>
   Outcome wait_for(const std::string& program, std::string_view what, Ready ready);
@@ -129,6 +163,8 @@ class ControlPlane {
   std::string ca_pem_;
   std::string admin_token_;
   std::string user_token_;
+  // In the order of options_.users.
+  std::vector<std::string> more_tokens_;
   std::filesystem::path admin_kubeconfig_;
   std::filesystem::path user_kubeconfig_;
   std::chrono::milliseconds start_duration_{0};

@@ -38,14 +38,19 @@ void set_address(ifreq& request, in_addr_t address) {
 
 }  // namespace
 
-std::string enter_own_network(const std::string& address, int bits) {
+std::string enter_own_network() {
   if (::unshare(CLONE_NEWNET) != 0 && !unshare_as_anybody()) return why("no network of our own");
   const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ifreq loopback{};
   std::strcpy(loopback.ifr_name, "lo");
   loopback.ifr_flags = IFF_UP | IFF_RUNNING | IFF_LOOPBACK;
   if (::ioctl(socket.get(), SIOCSIFFLAGS, &loopback) != 0) return why("loopback stays down");
+  return {};
+}
 
+std::string enter_own_network(const std::string& address, int bits) {
+  if (auto reason = enter_own_network(); !reason.empty()) return reason;
+  const Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   // The kernel takes all of a network that lies on loopback for its own.
   ifreq rooms{};
   std::strcpy(rooms.ifr_name, "lo:1");

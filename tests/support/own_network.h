@@ -10,6 +10,9 @@
 
 namespace berth::testing {
 
+// Nothing but loopback is there. Empty when done; otherwise why this machine does not allow it.
+std::string enter_own_network();
+
 // Everything below `address`/`bits` is local from then on. Empty when done; otherwise why this
 // machine does not allow it.
 std::string enter_own_network(const std::string& address, int bits);
