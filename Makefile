@@ -22,6 +22,9 @@ build: setup ## the binary, at build/berth
 	@$(STAGE) build ninja -C build/release -j $(JOBS) berth
 	@ln -sfn release/cmd/berth/berth build/berth
 
+image: build ## the container image, at build/image/berth.tar (NAME=registry.example.com/berth:1.0 names it)
+	@$(STAGE) image tools/image $(if $(NAME),--name $(NAME))
+
 run: build ## start the playground
 	@build/berth playground
 
@@ -77,4 +80,4 @@ lint: setup ## formatting, layers, naming rules, clang-tidy on what changed
 clean: ## remove build results
 	@rm -rf build
 
-.PHONY: help setup build run demo cluster test test-planted test-faults soak sanitize bench lint clean
+.PHONY: help setup build image run demo cluster test test-planted test-faults soak sanitize bench lint clean

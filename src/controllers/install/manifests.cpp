@@ -24,8 +24,12 @@ constexpr int kOpsServicePort = 8080;
 constexpr int kFirstOpenPort = 1024;  // those below are for root
 // As the ports of Pods and Services are called.
 constexpr std::string_view kForwardPortName = "forwarded";
-// Nobody in particular: the image has no such user, and needs none.
+// Nobody in particular: the image has no such user, and needs none. tools/image says the same.
 constexpr int kUserId = 65532;
+// The one place that an edge writes to: HAProxy's configuration, and keys of certificates. Memory,
+// of which a runtime's own /dev/shm is small or not there.
+constexpr std::string_view kSharedMemory = "/dev/shm";
+constexpr std::string_view kSharedMemoryLimit = "128Mi";
 constexpr std::string_view kRbac = "rbac.authorization.k8s.io";
 
 const ResourceType kClusterRole{std::string(kRbac), "v1", "clusterroles", "ClusterRole", false};
@@ -126,6 +130,8 @@ Object container(const ManifestOptions& options) {
                                                {"readOnlyRootFilesystem", true},
                                                {"capabilities", Object{{"drop", Array{"ALL"}}}}}}};
   for (const auto& member : rest) out[member.key()] = member.value();
+  if (!options.edge_addresses.empty())
+    out["volumeMounts"] = Array{Object{{"name", "memory"}, {"mountPath", kSharedMemory}}};
   return out;
 }
 
@@ -143,14 +149,17 @@ bool is_on_host_network(const ManifestOptions& options) {
 }
 
 Object deployment(const ManifestOptions& options) {
-  Object pod{
-      {"serviceAccountName", kAppName},
-      {"securityContext", Object{{"runAsNonRoot", true},
-                                 {"runAsUser", kUserId},
-                                 {"runAsGroup", kUserId},
-                                 {"seccompProfile", Object{{"type", "RuntimeDefault"}}}}},
-      {"affinity", apart()},
-      {"containers", Array{container(options)}}};
+  Object pod{{"serviceAccountName", kAppName},
+             {"securityContext", Object{{"runAsNonRoot", true},
+                                        {"runAsUser", kUserId},
+                                        {"runAsGroup", kUserId},
+                                        {"seccompProfile", Object{{"type", "RuntimeDefault"}}}}},
+             {"affinity", apart()},
+             {"containers", Array{container(options)}}};
+  if (!options.edge_addresses.empty()) {
+    const Object memory{{"medium", "Memory"}, {"sizeLimit", kSharedMemoryLimit}};
+    pod["volumes"] = Array{Object{{"name", "memory"}, {"emptyDir", memory}}};
+  }
   if (!options.node.empty()) pod["nodeSelector"] = Object{{kHostnameLabel, options.node}};
   Object spec{
       {"replicas", options.replicas},
@@ -251,9 +260,10 @@ Result<> check_together(const ManifestOptions& options) {
                  "add --node NAME; `kubectl get nodes` lists them");
   }
   if (!options.node.empty() && options.replicas > 1) {
-    return wrong("--replicas",
-                 fmt::format("{} replicas do not fit with --node: one runs there", options.replicas),
-                 "use --replicas 1, or leave --node out");
+    return wrong(
+        "--replicas",
+        fmt::format("{} replicas do not fit with --node: one runs there", options.replicas),
+        "use --replicas 1, or leave --node out");
   }
   if (is_on_host_network(options) && !options.apiserver_cidrs.empty()) {
     return wrong("--apiserver-cidr", "a NetworkPolicy does not hold in the network of a node",

@@ -87,6 +87,39 @@ TEST(Manifests, AnEdgeLivesOnItsNodeAlone) {
   EXPECT_FALSE(find(all, "PodDisruptionBudget", "berth"));
 }
 
+// What wants more on a namespace with the Pod security standard `restricted` is refused there.
+void expect_restricted(const Wanted& app) {
+  const auto json = [&](const std::string& at) {
+    const wire::Value* const found = wire::find(app.object, "/spec/template/spec" + at);
+    return found ? wire::to_json(*found) : std::string();
+  };
+  EXPECT_EQ(json("/securityContext"), R"({"runAsNonRoot":true,"runAsUser":65532,)"
+                                      R"("runAsGroup":65532,"seccompProfile":{"type":)"
+                                      R"("RuntimeDefault"}})");
+  // NET_BIND_SERVICE is for root, or for files that have it; low ports are opened 61000 above.
+  EXPECT_EQ(json("/containers/0/securityContext"),
+            R"({"allowPrivilegeEscalation":false,"readOnlyRootFilesystem":true,)"
+            R"("capabilities":{"drop":["ALL"]}})");
+  EXPECT_EQ(json("/containers/0/command"), R"(["berth","controller"])");
+}
+
+TEST(Manifests, NothingIsWrittenButTheFilesOfAnEdge) {
+  const auto plain = printed({});
+  const Wanted* app = find(plain, "Deployment", "berth");
+  ASSERT_TRUE(app);
+  expect_restricted(*app);
+  EXPECT_FALSE(wire::find(app->object, "/spec/template/spec/volumes"));
+  const auto edge = printed({.replicas = 1, .edge_addresses = {"lb-1=192.0.2.1"}, .node = "front"});
+  app = find(edge, "Deployment", "berth");
+  ASSERT_TRUE(app);
+  expect_restricted(*app);
+  EXPECT_EQ(wire::to_json(*wire::find(app->object, "/spec/template/spec/volumes")),
+            R"([{"name":"memory","emptyDir":{"medium":"Memory","sizeLimit":"128Mi"}}])");
+  EXPECT_EQ(
+      wire::to_json(*wire::find(app->object, "/spec/template/spec/containers/0/volumeMounts")),
+      R"([{"name":"memory","mountPath":"/dev/shm"}])");
+}
+
 TEST(Manifests, WithoutAnEdgeItKeepsOutOfTheNodesNetwork) {
   const auto all = printed({});
   const Wanted* app = find(all, "Deployment", "berth");
