@@ -67,7 +67,8 @@ TEST(CommandLine, ManifestsOfAnEdgeSayWhereItLives) {
     EXPECT_THAT(said.err, HasSubstr(text));
   };
   refused({"--edge-address", "lb-1=192.0.2.1"}, "add --node NAME");
-  refused({"--edge-address", "lb-1=here", "--node", "front"}, "'here' in 'lb-1=here' is no address");
+  refused({"--edge-address", "lb-1=here", "--node", "front"},
+          "'here' in 'lb-1=here' is no address");
   refused({"--node", "front", "--replicas", "2"}, "2 replicas do not fit with --node");
   refused({"--ops-port", "80"}, "9443 and 80 do not go together");
 }

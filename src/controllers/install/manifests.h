@@ -26,8 +26,8 @@ struct ManifestOptions {
   std::string ns{kDefaultNamespace};
   std::string image = "berth:latest";
   int replicas = 2;
-  // Of an edge load balancer, "ID=ADDRESS[,ADDRESS]" each: it lives in the process of the leader, so
-  // that is the only one, on the node that has these addresses.
+  // Of an edge load balancer, "ID=ADDRESS[,ADDRESS]" each: it lives in the process of the leader,
+  // so that is the only one, on the node that has these addresses.
   std::vector<std::string> edge_addresses{};
   // The node that the controller runs on, by its label `kubernetes.io/hostname`; empty: any.
   std::string node{};
