@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -376,14 +377,22 @@ class LeftoversTest : public ::testing::Test {
     ASSERT_TRUE(eventually(seconds(180), [&] {
       return !process_->running() || read(log_).find("Ctrl-C") != std::string::npos;
     }));
+    // "source FOLDER/env"
     const std::string text = read(log_);
-    const auto at = text.find("/berth-nodes.");
-    ASSERT_NE(at, std::string::npos) << text;
-    id_ = text.substr(at + 1, text.find('/', at + 1) - at - 1);
-    const auto source = text.find("source ");
-    ASSERT_NE(source, std::string::npos) << text;
-    folder_ = text.substr(source + 7, at - source - 7) + "/" + id_;
+    const auto from = text.find("source /");
+    const auto to = text.find("/env", from);
+    ASSERT_NE(to, std::string::npos) << text;
+    folder_ = text.substr(from + 7, to - from - 7);
+    id_ = folder_.filename().string();
+    network_ = network_of(fmt::format("/proc/{}", process_->pid()));
+    ASSERT_NE(network_, "");
     ASSERT_TRUE(fs::exists(folder_)) << folder_;
+  }
+
+  // The kernel's name of it.
+  static std::string network_of(const fs::path& process) {
+    std::error_code error;
+    return fs::read_symlink(process / "ns/net", error).string();
   }
 
   CommandResult shell(const std::string& script) const {
@@ -393,7 +402,8 @@ class LeftoversTest : public ::testing::Test {
                {}, kPatience);
   }
 
-  // Whatever the machine shows of the cluster: folders, cgroups, mounts and processes.
+  // Whatever the machine shows of the cluster: folders, cgroups, mounts, and processes that name it
+  // or are in its network, with which that would go.
   std::string leftovers() const {
     std::string found;
     std::error_code error;
@@ -405,7 +415,8 @@ class LeftoversTest : public ::testing::Test {
     }
     if (read("/proc/self/mountinfo").find(id_) != std::string::npos) found += "a mount\n";
     for (const auto& entry : fs::directory_iterator("/proc", error)) {
-      if (read(entry.path() / "cmdline").find(id_) != std::string::npos)
+      if (read(entry.path() / "cmdline").find(id_) != std::string::npos ||
+          network_of(entry.path()) == network_)
         found += "process " + entry.path().string() + '\n';
     }
     return found;
@@ -415,6 +426,7 @@ class LeftoversTest : public ::testing::Test {
   fs::path log_;
   fs::path folder_;
   std::string id_;
+  std::string network_;
 };
 
 TEST_F(LeftoversTest, AClusterForPeopleIsUsedFromTheMachineAndLeavesNothing) {
@@ -436,16 +448,79 @@ TEST_F(LeftoversTest, AClusterForPeopleIsUsedFromTheMachineAndLeavesNothing) {
   EXPECT_EQ(leftovers(), "") << read(log_);
 }
 
+// What a cluster leaves whose helpers were killed with it, the next one takes away.
 TEST_F(LeftoversTest, AKilledClusterLeavesNothing) {
+  const fs::path hierarchy =
+      fs::exists("/sys/fs/cgroup/pids") ? "/sys/fs/cgroup/pids" : "/sys/fs/cgroup";
+  const fs::path forgotten = hierarchy / "berth-nodes.forgotten";
+  fs::create_directories(forgotten / "node-1" / "kubepods");
   auto dir = ScratchDir::create("berth-ground");
   ASSERT_TRUE(dir) << dir.error();
   ASSERT_NO_FATAL_FAILURE(start_cluster(*dir));
   EXPECT_TRUE(shell("kubectl run web --image=busybox:1 --command -- sleep 3600 && "
                     "kubectl wait --for=condition=Ready pod/web --timeout=60s")
                   .ok());
+  EXPECT_FALSE(fs::exists(forgotten));
   ::kill(process_->pid(), SIGKILL);
   EXPECT_TRUE(process_->wait(kPatience));
   EXPECT_TRUE(eventually(kPatience, [&] { return leftovers().empty(); })) << leftovers();
+}
+
+// ---- machines that are not made for it
+
+// What the script that judges machines says to one that lacks something.
+class PreconditionsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto reason = RealNodes::unavailable()) GTEST_SKIP() << *reason;
+    ASSERT_TRUE(scratch_) << scratch_.error();
+  }
+
+  // Calls it in a mount namespace of its own, after `loss` took something away there.
+  std::string check(const std::string& loss, const std::string& how = "") const {
+    const std::string script = fmt::format("{}\n{} {} check", loss, how, BERTH_NODE_SCRIPT);
+    const auto result = run({"/usr/bin/unshare",
+                             {"--mount", "--propagation", "private", "/bin/bash", "-c", script},
+                             {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                              fmt::format("BERTH_NODE_DIR={}", std::getenv("BERTH_NODE_DIR"))}},
+                            {}, kPatience);
+    EXPECT_EQ(result.exit_code, 77) << loss << result.out << result.err;
+    EXPECT_EQ(std::ranges::count(result.out, '\n'), 1) << result.out;
+    EXPECT_EQ(result.err, "");
+    return result.out;
+  }
+
+  // Puts a program in another's place that fails when its arguments hold `word`.
+  std::string without(const std::string& program, const std::string& word) const {
+    const std::string stand_in = (scratch_->path() / "stand-in").string();
+    const std::string original = (scratch_->path() / "original").string();
+    return fmt::format(R"sh(
+at=$(readlink -f "$(command -v {0})")
+cp "$at" {1}
+printf '#!/bin/bash\n[[ "$*" != *{2}* ]] && exec {1} "$@"\n' >{3}
+chmod 755 {3}
+mount --bind {3} "$at")sh",
+                       program, original, word, stand_in);
+  }
+
+  std::expected<ScratchDir, std::string> scratch_ = ScratchDir::create("berth-ground");
+};
+
+TEST_F(PreconditionsTest, EachIsSaidInOneLineWithWhatToDo) {
+  // Nobody's namespace: whoever is in it is not root.
+  EXPECT_THAT(check("", "unshare --user"), HasSubstr("run as root"));
+  EXPECT_THAT(check("unset BERTH_NODE_DIR"), HasSubstr("tests/cluster/node/build prints"));
+  EXPECT_THAT(check("export BERTH_NODE_DIR=/nowhere"), HasSubstr("tests/cluster/node/build makes"));
+  const std::string few = (scratch_->path() / "few").string();
+  EXPECT_THAT(check(fmt::format("mkdir {0} && ln -s /usr/bin/* {0} && rm {0}/ip; PATH={0}", few)),
+              HasSubstr("install the packages iproute2"));
+  EXPECT_THAT(check("mount -t tmpfs tmpfs /sys/fs/cgroup"), HasSubstr("no cgroup controller"));
+  EXPECT_THAT(check(without("ip", "veth")), HasSubstr("load the module veth"));
+  EXPECT_THAT(check(without("ip", "bridge")), HasSubstr("load the module bridge"));
+  EXPECT_THAT(check(without("$BERTH_NODE_DIR/root/usr/sbin/nft", "probe")),
+              HasSubstr("load the module nf_tables"));
+  EXPECT_THAT(check(without("mount", "lowerdir")), HasSubstr("load the module overlay"));
+  EXPECT_THAT(check(without("unshare", "--net")), HasSubstr("CAP_SYS_ADMIN"));
 }
 
 }  // namespace
