@@ -102,6 +102,7 @@ TEST_F(LifeOnNodes, ItGoesWhileRoomsAndTwoReplicasRunAndIsInstalledAgainAtOnce) 
   const std::string uid = berth_->uid_of("room-0");
   go_away();
   EXPECT_EQ(berth_->uid_of("room-0"), uid) << "rooms are not ours";
+  remove_games();
   install_two();
   remove_games();
   go_away();
