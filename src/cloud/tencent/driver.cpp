@@ -124,8 +124,8 @@ std::vector<Result<>> ClbListeners::change_targets(const Context& context, const
 }
 
 ClbDriver::ClbDriver(Tasks& tasks, net::Transport& transport, CredentialSource& credentials,
-                     Options options)
-    : api_(transport, credentials, std::move(options)),
+                     Options options, OnSent on_sent)
+    : api_(transport, credentials, std::move(options), std::move(on_sent)),
       health_(tasks, ask_health(api_)),
       listeners_(api_, [this](const model::LoadBalancerRef& lb,
                               const lb::RuleRef& rule) { health_.hurry(lb, rule); }),
