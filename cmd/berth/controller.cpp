@@ -266,6 +266,10 @@ void add_controller(CLI::App& root, Run& run) {
                     "Do not install the ValidatingAdmissionPolicies of Listeners and "
                     "PortBindings; ones that are there stay.");
   add_without_option(*command, flags->config.without);
+  command->add_option("--conflict-check-open,--conflict_check_open",
+                      flags->config.refuse_taken_ports,
+                      "Refuse PortPools that ask for ports of another owner; true by default. With "
+                      "false they are warned about, and wait until the ports are free.");
   command->add_flag("--ingress-own-namespace", flags->config.ingress_own_namespace,
                     "Ingresses lead to Services and workloads of their own namespace alone.");
   command->add_flag("--protocol-in-names", flags->config.names_have_protocol,

@@ -1,6 +1,7 @@
 #include "admission/port_pools.h"
 
 #include <algorithm>
+#include <set>
 
 #include "api/decode.h"
 #include "api/pool_access.h"
@@ -70,6 +71,7 @@ Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) con
                                                    : api::validate(*pool, defaults_);
   if (!allowed) return pass(allowed);
   if (Result<> fits = check_segments(*pool); !fits) return pass(fits);
+  if (Result<> free = check_neighbours(request, *pool); !free) return pass(free);
   AdmissionAnswer answer{.warnings = warnings_for(request, *pool)};
   answer.warnings.insert(answer.warnings.end(), doubts->begin(), doubts->end());
   return answer;
@@ -118,26 +120,61 @@ Result<> PortPoolGate::check_segments(const api::PortPool& pool) const {
   return {};
 }
 
+std::vector<std::string> PortPoolGate::granted_to_others(const api::PortPool& pool,
+                                                         std::size_t item) const {
+  std::vector<std::string> out;
+  const api::PortPoolItem& one = pool.spec.pool_items[item];
+  const auto lbs = refs_of_(pool, one);
+  const auto protocols = api::protocols_of(one);
+  if (!lbs || !protocols) return out;
+  const Self self{api::port_pool_kind().type.kind, pool.meta.key()};
+  for (const model::LoadBalancerRef& lb : *lbs)
+    for (const model::Protocol protocol : *protocols)
+      if (auto other =
+              neighbours_.granted(self, {lb, api::pool_transport(protocol), api::ports_of(one)}))
+        out.push_back(std::move(*other));
+  return out;
+}
+
+Result<> PortPoolGate::check_neighbours(const AdmissionRequest& request,
+                                        const api::PortPool& pool) const {
+  if (taken_ == Taken::waited_for) return {};
+  std::set<std::string> known;
+  if (request.operation == "UPDATE") {
+    const Result<api::PortPool> before = api::decode_incoming_port_pool(request.old_object);
+    for (std::size_t i = 0; before && i < before->spec.pool_items.size(); ++i)
+      for (std::string& other : granted_to_others(*before, i)) known.insert(std::move(other));
+  }
+  for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
+    for (const std::string& other : granted_to_others(pool, i)) {
+      if (known.contains(other)) continue;
+      return fail(error_of(Code::conflict, "{}", other)
+                      .about("PortPool " + pool.meta.key().to_string())
+                      .at(fmt::format("spec.poolItems[{}].startPort", i))
+                      .with_hint("choose other ports, or another load balancer"));
+    }
+  }
+  return {};
+}
+
 void PortPoolGate::warn_of_neighbours(const api::PortPool& pool, std::size_t item,
                                       std::vector<std::string>& out) const {
   const api::PortPoolItem& one = pool.spec.pool_items[item];
   const Self self{api::port_pool_kind().type.kind, pool.meta.key()};
   const auto lbs = refs_of_(pool, one);
   const auto protocols = api::protocols_of(one);
-  if (!lbs || !protocols) return;
-  for (const model::LoadBalancerRef& lb : *lbs) {
-    for (const model::Protocol protocol : *protocols) {
-      const WantedPorts wanted{lb, api::pool_transport(protocol), api::ports_of(one)};
-      auto other = neighbours_.granted(self, wanted);
-      if (!other) other = neighbours_.foreign(self, wanted);
-      if (!other) continue;
-      out.push_back(fmt::format(
-          "PortPool {}: spec.poolItems[{}].startPort: {}: the item has none of its ports until all "
-          "of them are free",
-          pool.meta.key().to_string(), item, *other));
-      return;  // one is enough to look at
-    }
-  }
+  std::vector<std::string> others = granted_to_others(pool, item);
+  for (std::size_t i = 0; others.empty() && lbs && protocols && i < lbs->size(); ++i)
+    for (const model::Protocol protocol : *protocols)
+      if (auto foreign = neighbours_.foreign(
+              self, {(*lbs)[i], api::pool_transport(protocol), api::ports_of(one)}))
+        others.push_back(std::move(*foreign));
+  if (others.empty()) return;
+  // One is enough to look at.
+  out.push_back(fmt::format(
+      "PortPool {}: spec.poolItems[{}].startPort: {}: the item has none of its ports until all of "
+      "them are free",
+      pool.meta.key().to_string(), item, others.front()));
 }
 
 Result<> PortPoolGate::check_update(const AdmissionRequest& request,

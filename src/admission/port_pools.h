@@ -2,6 +2,7 @@
 // and what Pods still hold.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "admission/neighbours.h"
@@ -16,14 +17,18 @@ class PortPoolGate {
  public:
   // Whether somebody carries traffic for it.
   using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
+  // What becomes of a pool that asks for ports of another owner.
+  enum class Taken : std::uint8_t { refused, waited_for };
 
   PortPoolGate(const claims::ListenerStore& listeners, Neighbours neighbours,
-               claims::RefsOf refs_of, model::LoadBalancerDefaults defaults, IsServed is_served)
+               claims::RefsOf refs_of, model::LoadBalancerDefaults defaults, IsServed is_served,
+               Taken taken = Taken::refused)
       : listeners_(listeners),
         neighbours_(std::move(neighbours)),
         refs_of_(std::move(refs_of)),
         defaults_(std::move(defaults)),
-        is_served_(std::move(is_served)) {}
+        is_served_(std::move(is_served)),
+        taken_(taken) {}
 
   // On every replica; any thread.
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
@@ -32,6 +37,11 @@ class PortPoolGate {
   Result<> check_update(const kube::AdmissionRequest& request, const api::PortPool& after) const;
   // What the load balancers are known not to have.
   Result<> check_segments(const api::PortPool& pool) const;
+  // Ports that are granted to another owner: refused, unless the pool has asked for them before.
+  // One that was written before our time, or before the other, must stay editable.
+  Result<> check_neighbours(const kube::AdmissionRequest& request, const api::PortPool& pool) const;
+  // Who is granted ports that the item asks for, in words, of each load balancer and protocol.
+  std::vector<std::string> granted_to_others(const api::PortPool& pool, std::size_t item) const;
   // Ports that others have: the item gets them when they are free, and not before.
   void warn_of_neighbours(const api::PortPool& pool, std::size_t item,
                           std::vector<std::string>& out) const;
@@ -49,6 +59,7 @@ class PortPoolGate {
   const claims::RefsOf refs_of_;
   const model::LoadBalancerDefaults defaults_;
   const IsServed is_served_;
+  const Taken taken_;
 };
 
 }  // namespace berth::admission

@@ -192,8 +192,8 @@ spec:
                         "which is an internal load balancer: only public ones have them"));
 }
 
-// The older one has them; the other is told at once, and gets them when they are free.
-TEST_F(PortPoolGateTest, PortsOfAnotherOwnerAreWarnedAboutWithItsName) {
+// Whoever has them keeps them, and whoever writes hears whose they are.
+TEST_F(PortPoolGateTest, PortsOfAnotherOwnerAreRefusedWithItsName) {
   put_balancer("OPEN", {{.protocol = "TCP",
                          .start_port = 105,
                          .end_port = 120,
@@ -211,12 +211,73 @@ spec:
   ASSERT_TRUE(beside) << beside.error().to_string();
   EXPECT_TRUE(beside->warnings.empty()) << "UDP is another port";
   const auto overlapping = create(with(pool, "UDP", "TCP"));
-  ASSERT_TRUE(overlapping) << overlapping.error().to_string();
-  ASSERT_EQ(overlapping->warnings.size(), 1u);
-  EXPECT_EQ(overlapping->warnings.front(),
+  ASSERT_FALSE(overlapping);
+  EXPECT_EQ(overlapping.error().code, Code::conflict);
+  EXPECT_THAT(overlapping.error().to_string(),
+              HasSubstr("PortPool games/rooms: spec.poolItems[0].startPort: TCP ports 105-120 of "
+                        "ap-nanjing:lb-1 are granted to Ingress other/shop"));
+  // It would grow into them.
+  const std::string small = with(with(pool, "UDP", "TCP"), "endPort: 110", "endPort: 104");
+  EXPECT_EQ(update(small, with(small, "endPort: 104", "endPort: 105")), "");
+  EXPECT_THAT(update(small, with(small, "endPort: 104", "endPort: 106")),
+              HasSubstr("are granted to Ingress other/shop"));
+  EXPECT_THAT(update(small, small + "  - {itemName: b, loadBalancerIDs: [\"ap-nanjing:lb-1\"], "
+                                    "protocol: TCP, startPort: 120, endPort: 121}\n"),
+              HasSubstr("spec.poolItems[1].startPort: TCP ports 105-120"));
+}
+
+TEST_F(PortPoolGateTest, WhereItMayWaitForPortsItIsWarned) {
+  put_balancer("OPEN", {{.protocol = "TCP",
+                         .start_port = 105,
+                         .end_port = 120,
+                         .owner_kind = "Ingress",
+                         .owner_namespace = "other",
+                         .owner_name = "shop",
+                         .owner_uid = "u"}});
+  const PortPoolGate lenient(
+      listeners_, {claims::GrantBook(balancers_, blocks_), listeners_},
+      [](const api::PortPool&, const api::PortPoolItem& item) {
+        return api::load_balancers_of(item, kTencent);
+      },
+      {}, [](const model::LoadBalancerRef&) { return true; }, PortPoolGate::Taken::waited_for);
+  kube::AdmissionRequest request;
+  request.operation = "CREATE";
+  request.resource = "portpools";
+  request.ns = "games";
+  request.name = "rooms";
+  request.object =
+      wire::parse_yaml(with(with(kOldPool, "TCP_SSL", "TCP"), "lb-1", "\"ap-nanjing:lb-1\""))
+          .value();
+  const auto answer = lenient.admit(request);
+  ASSERT_TRUE(answer) << answer.error().to_string();
+  ASSERT_EQ(answer->warnings.size(), 1u);
+  EXPECT_EQ(answer->warnings.front(),
             "PortPool games/rooms: spec.poolItems[0].startPort: TCP ports 105-120 of "
             "ap-nanjing:lb-1 are granted to Ingress other/shop: the item has none of its ports "
             "until all of them are free");
+}
+
+// It was there before us, or before the other one, and waits: nothing else of it is held back.
+TEST_F(PortPoolGateTest, APoolThatWaitsForPortsOfAnotherStaysEditable) {
+  put_balancer("OPEN", {{.protocol = "TCP",
+                         .start_port = 105,
+                         .end_port = 120,
+                         .owner_kind = "PortPool",
+                         .owner_namespace = "games",
+                         .owner_name = "halls",
+                         .owner_uid = "u",
+                         .item = "big"}});
+  const std::string waits = R"(
+metadata: {namespace: games, name: rooms}
+spec:
+  poolItems:
+  - {itemName: a, loadBalancerIDs: ["ap-nanjing:lb-1"], protocol: TCP, startPort: 100, endPort: 110}
+)";
+  EXPECT_EQ(update(waits, with(waits, "endPort: 110", "endPort: 112")), "");
+  EXPECT_EQ(update(waits, with(waits, "spec:", "spec:\n  allocatePolicy: average")), "");
+  EXPECT_EQ(update(waits, waits + "  - {itemName: b, loadBalancerIDs: [\"ap-nanjing:lb-1\"], "
+                                  "protocol: TCP, startPort: 200, endPort: 210}\n"),
+            "");
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ class Warnings {
     Names names;
     names.note(attribute->sni_switch != 0, "sniSwitch");
     names.note(attribute->keep_alive_enable != 0, "keepAliveEnable");
+    names.note(attribute->max_rate != 0, "maxRate");
     if (!names.text().empty())
       warn(path,
            fmt::format("does nothing on a route, write it on the listener: {}", names.text()));
@@ -145,8 +146,7 @@ class Warnings {
   void look_at_health_check(const ListenerHealthCheck& check, bool layer7,
                             const std::string& path) {
     if (!check.enabled) {
-      if (check != ListenerHealthCheck{})
-        warn(path, "switches probes off, because it has no enabled: true; the rest does nothing");
+      if (check != ListenerHealthCheck{}) warn(path, kSwitchedOff);
       return;
     }
     if (layer7 && check.timeout != 0)
@@ -155,12 +155,8 @@ class Warnings {
     if (!check.health_check_protocol.empty())
       warn(path + ".healthCheckProtocol",
            fmt::format("'{}' is kept and not acted on", check.health_check_protocol));
-    if (layer7 || !check.http_check_path.empty()) return;
-    Names http;
-    http.note(check.http_code != 0, "httpCode");
-    http.note(!check.http_check_method.empty(), "httpCheckMethod");
-    if (!http.text().empty())
-      warn(path, fmt::format("does nothing at layer 4 without httpCheckPath: {}", http.text()));
+    const std::string idle = layer7 ? std::string() : idle_without_path(check);
+    if (!idle.empty()) warn(path, fmt::format("{}: {}", kIdleWithoutPath, idle));
   }
 
   void look_at_extras(const ListenerAttribute& attribute, Protocol protocol,

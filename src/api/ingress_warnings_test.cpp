@@ -95,9 +95,9 @@ TEST(IngressWarnings, ListenersAndRoutesOfHttpHaveTheirOwnAttributes) {
              ""),
         {"spec.rules[0].listenerAttribute: does nothing on the listener of HTTP and HTTPS, write "
          "it on the routes: sessionTime, lbPolicy, healthCheck"}},
-       {http("", ", listenerAttribute: {sniSwitch: 1, keepAliveEnable: 1}"),
+       {http("", ", listenerAttribute: {sniSwitch: 1, keepAliveEnable: 1, maxRate: 5}"),
         {"spec.rules[0].layer7Routes[0].listenerAttribute: does nothing on a route, write it on "
-         "the listener: sniSwitch, keepAliveEnable"}},
+         "the listener: sniSwitch, keepAliveEnable, maxRate"}},
        {http("", ", forwardType: GRPC"),
         {"spec.rules[0].layer7Routes[0].forwardType: 'GRPC' is kept and not acted on: it is for "
          "HTTPS"}},

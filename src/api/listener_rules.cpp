@@ -156,6 +156,18 @@ std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer
                                   model::to_string(load_balancer))};
 }
 
+std::string idle_without_path(const ListenerHealthCheck& check) {
+  std::string out;
+  const auto note = [&](bool given, std::string_view name) {
+    if (given) out += fmt::format("{}{}", out.empty() ? "" : ", ", name);
+  };
+  if (!check.http_check_path.empty()) return out;
+  note(check.http_code != 0, "httpCode");
+  note(!check.http_code_values.empty(), "httpCodeValues");
+  note(!check.http_check_method.empty(), "httpCheckMethod");
+  return out;
+}
+
 bool is_dialled(const Json& uptime_check) {
   if (!uptime_check.text) return false;
   const Result<wire::Value> value = wire::parse_json(*uptime_check.text);

@@ -39,6 +39,15 @@ std::optional<Breach> check_has_certificate(const Boxed<ListenerCertificate>& ce
 std::optional<Breach> check_segments(const model::LoadBalancerRef& load_balancer,
                                      std::string_view type, const std::string& path);
 
+// What a check at layer 4 says of HTTP, which its path alone would switch on: names with commas
+// between them.
+std::string idle_without_path(const ListenerHealthCheck& check);
+// A check that is not switched on, and says more.
+inline constexpr std::string_view kSwitchedOff =
+    "switches probes off, because it has no enabled: true; the rest does nothing";
+inline constexpr std::string_view kIdleWithoutPath =
+    "does nothing at layer 4 without httpCheckPath";
+
 // Whether it asks for a dial test; one that is switched off does not.
 bool is_dialled(const Json& uptime_check);
 inline constexpr std::string_view kNoDialTest = "is kept and not acted on: no dial test is made";

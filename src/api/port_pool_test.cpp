@@ -238,7 +238,31 @@ spec:
                 "PortPool games/rooms: spec.poolItems[0].uptimeCheck: is kept and not acted on: no "
                 "dial test is made",
                 "PortPool games/rooms: spec.listenerAttribute: kept and not acted on: "
-                "keepAliveEnable, healthCheck.httpCode"}));
+                "keepAliveEnable",
+                "PortPool games/rooms: spec.listenerAttribute.healthCheck: does nothing at layer 4 "
+                "without httpCheckPath: httpCode"}));
+}
+
+TEST(PortPool, AHealthCheckThatIsNotSwitchedOnIsTold) {
+  const auto warnings = [](std::string_view check) {
+    return warnings_about(pool(fmt::format(R"(
+metadata: {{namespace: games, name: rooms}}
+spec:
+  listenerAttribute: {{healthCheck: {{{}}}}}
+  poolItems:
+  - {{itemName: a, loadBalancerIDs: [lb-1], startPort: 100, endPort: 110}}
+)",
+                                           check)));
+  };
+  const std::string at = "PortPool games/rooms: spec.listenerAttribute.healthCheck";
+  EXPECT_EQ(warnings("intervalTime: 15"),
+            (std::vector<std::string>{at + ": switches probes off, because it has no enabled: "
+                                           "true; the rest does nothing"}));
+  EXPECT_TRUE(warnings("enabled: false").empty());
+  EXPECT_TRUE(warnings("enabled: true, intervalTime: 15, httpCheckPath: /up, httpCode: 2").empty());
+  EXPECT_EQ(
+      warnings("enabled: true, healthCheckProtocol: HTTP"),
+      (std::vector<std::string>{at + ".healthCheckProtocol: 'HTTP' is kept and not acted on"}));
 }
 
 TEST(PortPool, SessionsByQuicConnectionAreOfUdp) {

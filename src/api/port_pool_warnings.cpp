@@ -64,19 +64,23 @@ class Warnings {
     note(attribute.sni_switch != 0, "sniSwitch");
     note(attribute.keep_alive_enable != 0, "keepAliveEnable");
     note(attribute.backend_insecure, "backendInsecure");
-    note(attribute.max_rate != 0, "maxRate");
     note(!attribute.aws_attributes.empty(), "awsAttributes");
     note(attribute.priority != 0, "priority");
-    if (attribute.health_check) {
-      const ListenerHealthCheck& check = *attribute.health_check;
-      note(check.http_code != 0, "healthCheck.httpCode");
-      note(!check.health_check_protocol.empty() && check.health_check_protocol != "TCP",
-           "healthCheck.healthCheckProtocol");
-      note(!check.http_code_values.empty(), "healthCheck.httpCodeValues");
-      note(!check.http_check_path.empty(), "healthCheck.httpCheckPath");
-      note(!check.http_check_method.empty(), "healthCheck.httpCheckMethod");
-    }
     if (!unused.empty()) warn(path, fmt::format("kept and not acted on: {}", unused));
+    if (attribute.health_check)
+      look_at_health_check(*attribute.health_check, path + ".healthCheck");
+  }
+
+  void look_at_health_check(const ListenerHealthCheck& check, const std::string& path) {
+    if (!check.enabled) {
+      if (check != ListenerHealthCheck{}) warn(path, kSwitchedOff);
+      return;
+    }
+    if (!check.health_check_protocol.empty() && check.health_check_protocol != "TCP")
+      warn(path + ".healthCheckProtocol",
+           fmt::format("'{}' is kept and not acted on", check.health_check_protocol));
+    const std::string idle = idle_without_path(check);
+    if (!idle.empty()) warn(path, fmt::format("{}: {}", kIdleWithoutPath, idle));
   }
 
   void look_at_session_type(const ListenerAttribute& attribute,

@@ -26,7 +26,8 @@ auto make(const Context& context, const Line& line, Action action, std::size_t s
     results.emplace_back(fail(Code::internal, "the driver gave no result for this entry"));
   }
   const Instant end = tasks.now();
-  line.shared.metrics.call(line.place.lb.provider, to_string(action), sum_up(results), end - start);
+  line.shared.metrics.call(line.place.lb.provider, to_string(action), sum_up(results), end - start,
+                           !line.driver.counts_requests());
   return results;
 }
 

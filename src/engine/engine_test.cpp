@@ -482,6 +482,9 @@ TEST_F(EngineTest, CallsAreCountedUnderTheNamesThatDashboardsKnow) {
   EXPECT_THAT(text, testing::HasSubstr("bcs_network_ingress_controller_cloud_response_time_count{"
                                        "rpc=\"create_listeners\"} 2"));
   EXPECT_THAT(text, testing::HasSubstr("status=\"exceed_limit\",system=\"tencent\"} 1"));
+  EXPECT_THAT(text, testing::HasSubstr("berth_lb_operation_seconds_count{operation="
+                                       "\"create_listeners\",status=\"ok\",system="
+                                       "\"tencent\"} 1"));
   EXPECT_THAT(text, testing::HasSubstr("berth_lb_queue_depth{lb=\"ap-nanjing:lb-1\"} 0"));
 }
 

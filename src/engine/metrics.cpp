@@ -16,7 +16,7 @@ const metrics::Buckets& second_buckets() {
   return buckets;
 }
 
-std::string status_of(const CallResult& result) {
+std::string_view status_of(const CallResult& result) {
   if (result.failed == 0) return "ok";
   if (result.failed < result.entries) return "partial_err";
   if (result.code == Code::timeout) return "timeout";
@@ -26,32 +26,46 @@ std::string status_of(const CallResult& result) {
 
 }  // namespace
 
-void EngineMetrics::call(model::Provider provider, std::string_view rpc, const CallResult& result,
-                         Duration took) {
-  if (!registry_) return;
+void count_request(metrics::Registry& registry, model::Provider provider, std::string_view rpc,
+                   std::string_view status, Duration took) {
   const std::string name(rpc);
-  registry_
-      ->counter("bcs_network_ingress_controller_cloud_request_total",
-                "Calls to providers of load balancers.",
-                {{"rpc", name}, {"errcode", result.failed == 0 ? "success" : "failed"}})
+  registry
+      .counter("bcs_network_ingress_controller_cloud_request_total",
+               "Requests to providers of load balancers.",
+               {{"rpc", name}, {"errcode", status == "ok" ? "success" : "failed"}})
       .increment();
-  registry_
-      ->histogram("bcs_network_ingress_controller_cloud_response_time",
-                  "Milliseconds of calls to providers of load balancers.", {{"rpc", name}},
-                  millisecond_buckets())
+  registry
+      .histogram("bcs_network_ingress_controller_cloud_response_time",
+                 "Milliseconds of requests to providers of load balancers.", {{"rpc", name}},
+                 millisecond_buckets())
       .observe(to_seconds(took) * 1000);
   const metrics::Labels labels{{"system", std::string(to_string(provider))},
                                {"handler", "sdk"},
                                {"method", name},
-                               {"status", status_of(result)}};
-  registry_
-      ->counter("bkbcs_ingressctrl_lib_request_total",
-                "Calls to providers of load balancers, by how they ended.", labels)
+                               {"status", std::string(status)}};
+  registry
+      .counter("bkbcs_ingressctrl_lib_request_total",
+               "Requests to providers of load balancers, by how they ended.", labels)
       .increment();
-  registry_
-      ->histogram("bkbcs_ingressctrl_lib_request_latency_seconds",
-                  "Seconds of calls to providers of load balancers.", labels, second_buckets())
+  registry
+      .histogram("bkbcs_ingressctrl_lib_request_latency_seconds",
+                 "Seconds of requests to providers of load balancers.", labels, second_buckets())
       .observe(to_seconds(took));
+}
+
+void EngineMetrics::call(model::Provider provider, std::string_view operation,
+                         const CallResult& result, Duration took, bool is_request) {
+  if (!registry_) return;
+  const std::string_view status = status_of(result);
+  registry_
+      ->histogram("berth_lb_operation_seconds",
+                  "Seconds of operations on load balancers, with all requests and waits.",
+                  {{"system", std::string(to_string(provider))},
+                   {"operation", std::string(operation)},
+                   {"status", std::string(status)}},
+                  second_buckets())
+      .observe(to_seconds(took));
+  if (is_request) count_request(*registry_, provider, operation, status, took);
 }
 
 void EngineMetrics::drift(const model::LoadBalancerRef& lb, std::size_t listeners) {

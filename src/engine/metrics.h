@@ -19,12 +19,19 @@ struct CallResult {
   Code code = Code::internal;  // of the first that failed
 };
 
+// A request to a provider, by the provider's name for it. `status`: ok, partial_err, timeout,
+// exceed_limit, lb_lock, err.
+void count_request(metrics::Registry& registry, model::Provider provider, std::string_view rpc,
+                   std::string_view status, Duration took);
+
 class EngineMetrics {
  public:
   explicit EngineMetrics(metrics::Registry* registry) : registry_(registry) {}
 
-  void call(model::Provider provider, std::string_view rpc, const CallResult& result,
-            Duration took);
+  // An operation of a driver. Where the driver does not count what it asks of the provider
+  // (lb/listeners.h), the operation counts as one request, too.
+  void call(model::Provider provider, std::string_view operation, const CallResult& result,
+            Duration took, bool is_request);
   void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
   void leftovers(const model::LoadBalancerRef& lb, std::size_t removed);
   // By how much it changed: several reconcilers may serve one load balancer.

@@ -15,8 +15,9 @@ namespace berth::lb {
 using Calls = std::map<std::string, std::size_t>;
 
 // The writes of the plan for one load balancer, if nothing is refused on the way. `wishes` are
-// those that it was made of.
-Calls calls_of(const Plan& plan, std::span<const Desired> wishes, model::Provider provider);
+// those that it was made of, `known` what it was made from.
+Calls calls_of(const Plan& plan, std::span<const Desired> wishes, const Inventory& known,
+               model::Provider provider);
 
 std::size_t sum_of(const Calls& calls);
 

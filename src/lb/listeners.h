@@ -81,6 +81,9 @@ class Listeners {
   virtual ~Listeners() = default;
 
   virtual const model::Abilities& abilities() const = 0;
+  // It counts its requests to the provider itself, by the provider's names. Otherwise whoever calls
+  // counts calls.
+  virtual bool counts_requests() const { return false; }
   // Whether a change can make of what is there what is wished, targets aside; otherwise it is made
   // anew. Protocol and ports are the same, and of a rule the key. No calls.
   virtual bool can_change(const model::ListenerAttributes&,

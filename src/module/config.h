@@ -75,6 +75,9 @@ struct Config {
   // Names of an Ingress's Listeners always have their protocol, as upstream's with its setting
   // TCP_UDP_PORT_REUSE. Otherwise they have it where TCP and UDP of one port are both wanted.
   bool names_have_protocol = false;
+  // A PortPool that asks for ports of another owner is refused when it is written. Otherwise it is
+  // warned about, and waits for them.
+  bool refuse_taken_ports = true;
   // An Ingress leads to Services and workloads of its own namespace alone.
   bool ingress_own_namespace = false;
   // A Secret of our namespace with keys of a cloud, by its name; empty: none is read.

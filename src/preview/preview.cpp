@@ -281,7 +281,7 @@ class Previewer {
     const lb::Plan plan =
         lb::plan(desired, place.known,
                  {.limits = model::traits_of(lb.provider).abilities, .name_prefix = prefix});
-    return lb::calls_of(plan, desired, lb.provider);
+    return lb::calls_of(plan, desired, place.known, lb.provider);
   }
 
   const House& house_;

@@ -6,6 +6,7 @@
 #include "base/encoding.h"
 #include "cloud/tencent/credential_texts.h"
 #include "cloud/tencent/followed_credentials.h"
+#include "module/namespace_config.h"
 
 namespace berth::providers {
 namespace {
@@ -25,9 +26,16 @@ constexpr std::size_t kMaxNamespaces = 4096;
 
 std::string about(const ObjectKey& secret) { return "Secret " + secret.to_string(); }
 
-Result<std::optional<Secret>> entry_of(const Value& secret, std::string_view name) {
+// What bcs-ingress-controller reads where a namespace has no Secret.
+std::string about_config(const ObjectKey& config) {
+  return "ControllerConfig " + config.to_string();
+}
+
+// `entries`: where they are in the object, "/data" of a Secret.
+Result<std::optional<Secret>> entry_of(const Value& object, std::string_view entries,
+                                       std::string_view name) {
   const std::string_view encoded =
-      wire::string_at(secret, "/data/" + wire::escape_pointer_step(name));
+      wire::string_at(object, fmt::format("{}/{}", entries, wire::escape_pointer_step(name)));
   if (encoded.empty()) return std::optional<Secret>();
   Result<std::string> bytes = base64_decode(encoded);
   if (!bytes) {
@@ -39,11 +47,16 @@ Result<std::optional<Secret>> entry_of(const Value& secret, std::string_view nam
   return std::optional(Secret(std::move(*bytes)));
 }
 
-Result<CloudCredentials> credentials_in(const Value& secret, const ObjectKey& key) {
+Result<CloudCredentials> credentials_in(const Value& object, std::string_view entries,
+                                        std::string about) {
   Result<CloudCredentials> out = cloud::tencent::credentials_from(
-      [&](std::string_view name) { return entry_of(secret, name); });
-  if (!out) return fail(std::move(out.error()).about(about(key)));
+      [&](std::string_view name) { return entry_of(object, entries, name); });
+  if (!out) return fail(std::move(out.error()).about(std::move(about)));
   return out;
+}
+
+Result<CloudCredentials> credentials_in(const Value& secret, const ObjectKey& key) {
+  return credentials_in(secret, "/data", about(key));
 }
 
 // People see it on Listeners and pools: it says what is to be done.
@@ -63,27 +76,41 @@ Error unreadable(Error error, const ObjectKey& key) {
   return error;
 }
 
-// The Secret of one namespace. When a namespace goes, its Secret goes with the rest, and what its
-// Listeners have at the cloud must still be removed: so what was read last is used as long as the
-// same namespace is on its way out, and for nobody who comes after it.
+// The Secret of one namespace, or the ControllerConfig in its place. When a namespace goes, its
+// Secret goes with the rest, and what its Listeners have at the cloud must still be removed: so
+// what was read last is used as long as the same namespace is on its way out, and for nobody who
+// comes after it.
 class NamespaceSecret {
  public:
   NamespaceSecret(kube::Client& client, std::string ns)
-      : client_(client), key_{std::move(ns), std::string(module::kNamespaceSecret)} {}
+      : client_(client),
+        key_{std::move(ns), std::string(module::kNamespaceSecret)},
+        config_{key_.ns, std::string(module::kNamespaceConfig)} {}
 
   Result<CloudCredentials> read(const Context& outer) {
     const Context context = outer.within(kReadWithin);
     Result<Value> secret = client_.get(context, kube::types::kSecret, key_);
     if (!secret && secret.error().code == Code::not_found) {
+      Result<Value> config = client_.get(context, module::controller_config_type(), config_);
+      if (config)
+        return take(context, *config,
+                    credentials_in(*config, "/spec/secret", about_config(config_)));
+      // Nobody has that kind, or rights to it, who has not used it with the controller before us.
+      if (config.error().code != Code::not_found && config.error().code != Code::forbidden)
+        return pass(config);
       if (std::optional<CloudCredentials> last = of_the_leaving(context)) return std::move(*last);
     }
     if (!secret) return fail(unreadable(std::move(secret.error()), key_));
-    Result<CloudCredentials> out = credentials_in(*secret, key_);
-    if (out) remember(context, wire::string_at(*secret, "/metadata/resourceVersion"), *out);
-    return out;
+    return take(context, *secret, credentials_in(*secret, key_));
   }
 
  private:
+  Result<CloudCredentials> take(const Context& context, const Value& object,
+                                Result<CloudCredentials> read) {
+    if (read) remember(context, wire::string_at(object, "/metadata/resourceVersion"), *read);
+    return read;
+  }
+
   struct Remembered {
     std::string version{};  // of the Secret
     std::string namespace_uid{};
@@ -112,6 +139,7 @@ class NamespaceSecret {
 
   kube::Client& client_;
   const ObjectKey key_;
+  const ObjectKey config_;
   Mutex mu_;
   Remembered remembered_ GUARDED_BY(mu_);
 };

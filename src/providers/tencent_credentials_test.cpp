@@ -21,6 +21,10 @@ using namespace std::chrono_literals;
 const std::string kOfGames =
     "/api/v1/namespaces/games/secrets/ingress-secret.networkextension.bkbcs.tencent.com";
 
+const std::string kConfigOfGames =
+    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/controllerconfigs/"
+    "ingress-config.networkextension.bkbcs.tencent.com";
+
 const std::string kGone =
     R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404})";
 const std::string kRefused =
@@ -98,7 +102,7 @@ TEST_F(TencentSecrets, OfANamespaceAreThoseOfItsOwnSecret) {
 
 TEST_F(TencentSecrets, ANamespaceWithoutItsSecretIsToldHowToMakeIt) {
   use({.given = {.id = "AKIDp", .key = Secret("key")}, .of_namespaces = true});
-  transport_.answer(404, kGone).answer(200, ns("uid-1", false));
+  transport_.answer(404, kGone).answer(404, kGone).answer(200, ns("uid-1", false));
   const auto none = get("games");
   ASSERT_FALSE(none) << "never with those of the process";
   EXPECT_EQ(none.error().code, Code::forbidden);
@@ -110,6 +114,41 @@ TEST_F(TencentSecrets, ANamespaceWithoutItsSecretIsToldHowToMakeIt) {
   EXPECT_THAT(get("games").error().to_string(), HasSubstr("give the controller's service account"));
 }
 
+// As bcs-ingress-controller has it: the Secret counts first.
+TEST_F(TencentSecrets, OfANamespaceWithoutASecretAreThoseOfItsControllerConfig) {
+  const auto config = [](const std::string& id) {
+    return wire::to_json(Object{
+        {"metadata", Object{{"resourceVersion", "7"}}},
+        {"spec", Object{{"secret", Object{{"TENCENTCLOUD_ACCESS_KEY_ID", base64_encode(id)},
+                                          {"TENCENTCLOUD_ACESS_KEY", base64_encode("key")}}}}}});
+  };
+  use({.of_namespaces = true});
+  transport_.answer(404, kGone).answer(200, config("AKIDc")).answer(200, ns("uid-1", false));
+  const auto read = get("games");
+  ASSERT_TRUE(read) << read.error().to_string();
+  EXPECT_EQ(read->id, "AKIDc");
+  ASSERT_THAT(transport_.requests, SizeIs(3));
+  EXPECT_THAT(transport_.requests[1].url, EndsWith(kConfigOfGames));
+  tasks_.advance(10min);
+  transport_.answer(200, secret("AKIDg", "key")).answer(200, ns("uid-1", false));
+  EXPECT_EQ(get("games")->id, "AKIDg");
+  tasks_.advance(10min);
+  transport_.answer(404, kGone).answer(200, config("AKID\n"));
+  const auto wrong = get("games");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().to_string(),
+              HasSubstr("ControllerConfig games/ingress-config.networkextension.bkbcs.tencent.com: "
+                        "TENCENTCLOUD_ACCESS_KEY_ID"));
+}
+
+// A role of the version before: who may not read that kind has never used it.
+TEST_F(TencentSecrets, AControllerConfigThatMayNotBeReadIsNone) {
+  use({.of_namespaces = true});
+  transport_.answer(404, kGone).answer(403, kRefused).answer(200, ns("uid-1", false));
+  EXPECT_THAT(get("games").error().to_string(),
+              HasSubstr("kubectl -n games create secret generic"));
+}
+
 // Its Listeners have something at the cloud that nobody else could remove.
 TEST_F(TencentSecrets, OfANamespaceThatGoesStayAsLongAsItGoes) {
   use({.of_namespaces = true});
@@ -117,13 +156,13 @@ TEST_F(TencentSecrets, OfANamespaceThatGoesStayAsLongAsItGoes) {
   EXPECT_EQ(get("games")->id, "AKIDg");
   for (int i = 0; i < 3; ++i) {
     tasks_.advance(10min);
-    transport_.answer(404, kGone).answer(200, ns("uid-1", true));
+    transport_.answer(404, kGone).answer(404, kGone).answer(200, ns("uid-1", true));
     const auto still = get("games");
     ASSERT_TRUE(still) << still.error().to_string();
     EXPECT_EQ(still->id, "AKIDg");
   }
   tasks_.advance(10s);
-  transport_.answer(404, kGone).answer(200, ns("uid-2", true));
+  transport_.answer(404, kGone).answer(404, kGone).answer(200, ns("uid-2", true));
   EXPECT_FALSE(get("games")) << "another one of that name";
 }
 
@@ -132,7 +171,7 @@ TEST_F(TencentSecrets, WithdrawnFromANamespaceThatStaysAreNotUsedAgain) {
   transport_.answer(200, secret("AKIDg", "key")).answer(200, ns("uid-1", false));
   EXPECT_TRUE(get("games"));
   tasks_.advance(10s);
-  transport_.answer(404, kGone).answer(200, ns("uid-1", false));
+  transport_.answer(404, kGone).answer(404, kGone).answer(200, ns("uid-1", false));
   EXPECT_EQ(get("games").error().code, Code::forbidden);
 }
 

@@ -101,8 +101,14 @@ std::string shared_by_ready(Scene& scene) {
 // until the pool says that it has none.
 std::string let_inherit(Scene& scene, const PoolItem& item) {
   Tenant& tenant = scene.tenant;
-  if (auto why = worked(tenant.create(pools(), pool(tenant.ns(), "heir", {item}))); !why.empty())
-    return why;
+  const auto made = tenant.create(pools(), pool(tenant.ns(), "heir", {item}));
+  // Somebody still has them, and the answer says so: nothing is inherited.
+  if (!made && made.error().code == Code::conflict) {
+    scene.ends_here();
+    if (auto why = shared_by_ready(scene); !why.empty()) return why;
+    return scene.fence();
+  }
+  if (auto why = worked(made); !why.empty()) return why;
   const RoomsSpec heirs{.kind = "Deployment",
                         .ns = tenant.ns(),
                         .name = "heir",

@@ -42,10 +42,17 @@ TEST_F(Report, AFullPoolAndWhoIsRefusedAreAProblem) {
 TEST_F(Report, APoolThatIsNotReadyIsAProblemFromItsFirstMoment) {
   create(example("first-room.yaml"));
   room_is_ready("games/room-0");
+  // What the controller before us has left on one of its ports.
+  create(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Listener
+metadata: {name: demo-tcp-30205, namespace: games, labels: {owner-kind: PortPool, owner-name: old}}
+spec: {loadbalancerID: "edge:demo", port: 30205, protocol: TCP}
+)");
   create(pool_yaml("games", "rival", R"({poolItems: [{itemName: item1, protocol: TCP,
-      loadBalancerIDs: ["edge:demo"], startPort: 30005, endPort: 30015}]})"));
+      loadBalancerIDs: ["edge:demo"], startPort: 30205, endPort: 30207}]})"));
   EXPECT_TRUE(eventually([&] {
-    return to_text(status()).find("are granted to PortPool games/rooms") != std::string::npos;
+    return to_text(status()).find("made by another controller") != std::string::npos;
   })) << to_text(status());
   EXPECT_THAT(to_text(status()), HasSubstr("problem: PortPool games/rival item item1 is NotReady"));
 }

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <sstream>
+
 #include "edge/echo_server.h"
 #include "world.h"
 
@@ -111,6 +113,56 @@ spec: {containers: [{name: web, image: "web:1", ports: [{containerPort: 8000}]}]
   const auto overview = play_->overview(context_.within(60s));
   ASSERT_TRUE(overview) << overview.error().to_string();
   EXPECT_THAT(overview->pods.front().room, HasSubstr(":80 (open at 61080)"));
+}
+
+// What dashboards read: requests by the names of the cloud's API, and what its checks say.
+TEST_F(OnTencent, MetricsHaveTheCloudsOwnNamesAndWhatItsChecksSay) {
+  create(example("rooms-on-tencent.yaml"));
+  make_namespace("unchecked");
+  create(pool_yaml("unchecked", "web",
+                   "{listenerAttribute: {healthCheck: {enabled: false}}, poolItems: [{itemName: i, "
+                   "loadBalancerIDs: [lobby], protocol: TCP, startPort: 30000, endPort: 30001}]}"));
+  ASSERT_TRUE(pool_is_ready("unchecked", "web"));
+  create(R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: web
+  namespace: unchecked
+  annotations:
+    portpools.networkextension.bkbcs.tencent.com: "true"
+    ports.portpools.networkextension.bkbcs.tencent.com: "web TCP 8000"
+spec: {containers: [{name: web, image: "web:1", ports: [{containerPort: 8000}]}]}
+)");
+  (void)room("cloud/room-0");
+  (void)room("unchecked/web");
+  // Of the targets of a namespace: how many there are of each value.
+  const auto health = [&](std::string_view ns) {
+    std::map<std::string, int> out;
+    std::istringstream lines(metrics());
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("cloudloadbalance_backendhealth_backend_status{") &&
+          line.find(fmt::format("namespace=\"{}\"", ns)) != std::string::npos)
+        ++out[line.substr(line.rfind(' ') + 1)];
+    return out;
+  };
+  const std::map<std::string, int> alive{{"1", 4}};
+  const std::map<std::string, int> not_known{{"2", 1}};
+  EXPECT_TRUE(eventually(
+      [&] { return health("cloud") == alive && health("unchecked") == not_known; }, 120s))
+      << metrics();
+  const std::string text = metrics();
+  const std::string total = "bcs_network_ingress_controller_cloud_request_total";
+  for (const char* action :
+       {"CreateListener", "BatchRegisterTargets", "DescribeTaskStatus", "DescribeLoadBalancers",
+        "DescribeListeners", "DescribeTargetHealth"}) {
+    EXPECT_THAT(text, HasSubstr(fmt::format(R"({}{{errcode="success",rpc="{}"}})", total, action)));
+    EXPECT_THAT(text, HasSubstr(fmt::format(R"(cloud_response_time_count{{rpc="{}"}})", action)));
+    EXPECT_THAT(text, HasSubstr(fmt::format(
+                          R"(handler="sdk",method="{}",status="ok",system="tencent"}})", action)));
+  }
+  EXPECT_EQ(text.find(R"(rpc="create_listeners")"), std::string::npos);
+  EXPECT_THAT(text, HasSubstr(R"(operation="create_listeners",status="ok",system="tencent")"));
 }
 
 TEST_F(OnTencent, ALoadBalancerThatTheCloudHasNotIsSaid) {

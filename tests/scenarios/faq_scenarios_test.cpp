@@ -109,7 +109,7 @@ const std::vector<Question>& questions() {
          world->crash_all();
        },
        kKnown},
-      {"LoadBalancerNotFound", "there is no load balancer", "ap-xxx:lb-xxx",
+      {"LoadBalancerNotFound", "loadbalancer not found", "ap-xxx:lb-xxx",
        [](ClbCloud& cloud, World*) { cloud.remove_load_balancer("lb-demo"); },
        [](ClbCloud& cloud, World*) { cloud.add_load_balancer("lb-demo", {.vpc_id = "vpc-1"}); },
        kKnown},

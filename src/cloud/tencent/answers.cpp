@@ -147,9 +147,9 @@ std::vector<model::WeightedTarget> targets_at(const Value& owner) {
 lb::Health health_at(const Value& target) {
   std::string_view detail = wire::string_at(target, "/HealthStatusDetail");
   if (detail.empty()) detail = wire::string_at(target, "/HealthStatusDetial");
-  // Without a check, whatever is bound gets traffic.
-  if (detail == "Alive" || detail == "Close") return lb::Health::healthy;
+  if (detail == "Alive") return lb::Health::healthy;
   if (detail == "Dead") return lb::Health::unhealthy;
+  // "Close": the check is switched off, and nobody knows, whatever gets traffic.
   if (!detail.empty()) return lb::Health::unknown;
   const std::optional<bool> status = wire::bool_at(target, "/HealthStatus");
   if (!status) return lb::Health::unknown;

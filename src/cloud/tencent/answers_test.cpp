@@ -118,7 +118,7 @@ TEST(DescribeTargets, AreOfListenersAndOfRules) {
   EXPECT_EQ(targets[1].rules[0].rule.key, model::RuleKey("example.com", "/"));
 }
 
-TEST(DescribeTargetHealth, SaysWhoGetsTraffic) {
+TEST(DescribeTargetHealth, SaysWhatItsCheckFound) {
   const auto health = decode_health(json(R"({"LoadBalancers":[{"LoadBalancerId":"lb-1","Listeners":[
     {"ListenerId":"lbl-1","Protocol":"TCP","Rules":[{"LocationId":"","Domain":null,"Targets":[
       {"IP":"10.0.0.1","Port":80,"HealthStatus":true,"HealthStatusDetail":"Alive"},
@@ -133,7 +133,7 @@ TEST(DescribeTargetHealth, SaysWhoGetsTraffic) {
     found.push_back(one.health);
   }
   using enum lb::Health;
-  EXPECT_EQ(found, (std::vector{healthy, unhealthy, unknown, healthy, unhealthy, healthy}));
+  EXPECT_EQ(found, (std::vector{healthy, unhealthy, unknown, unknown, unhealthy, healthy}));
 }
 
 TEST(DescribeLoadBalancers, SaysWhereTheyAreReached) {

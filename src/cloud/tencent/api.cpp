@@ -38,6 +38,16 @@ bool may_be_no_task(std::string_view action) {
   return action == "BatchRegisterTargets" || action == "BatchDeregisterTargets";
 }
 
+// `code` is the cloud's; none: it was not heard.
+SentRequest::End end_of(const Result<Answer>& result, const std::string& code) {
+  using enum SentRequest::End;
+  if (result) return answered;
+  if (is_busy(code)) return locked;
+  if (result.error().code == Code::throttled) return limited;
+  if (!code.empty()) return refused;
+  return result.error().code == Code::timeout ? timed_out : lost;
+}
+
 // Of a question for a task: asking again would not help.
 bool is_final(const Error& error) {
   return error.code == Code::forbidden || error.code == Code::invalid ||
@@ -87,10 +97,11 @@ struct Api::Reply {
   std::chrono::seconds ahead{};  // of the clock that it was signed by
 };
 
-Api::Api(net::Transport& transport, CredentialSource& credentials, Options options)
+Api::Api(net::Transport& transport, CredentialSource& credentials, Options options, OnSent on_sent)
     : transport_(transport),
       credentials_(credentials),
       options_(std::move(options)),
+      on_sent_(std::move(on_sent)),
       budgets_(options_.calls_per_second) {}
 
 Result<Answer> Api::read(const Context& context, const Caller& caller, std::string_view action,
@@ -133,14 +144,24 @@ Api::Reply Api::send(const Context& context, const Exchange& exchange) {
   if (Result<> paid = lb::pay(context, pays); !paid)
     return {.result = fail(unsent(std::move(paid.error()), exchange.effect))};
   const std::chrono::seconds ahead = clock_.ahead();
-  Result<net::Response> response = transport_.call(
-      context, signed_request(options_, *signer, exchange.caller.region, exchange.action,
-                              wire::to_json(exchange.body), context.tasks.wall_time() + ahead));
+  const net::Request request =
+      signed_request(options_, *signer, exchange.caller.region, exchange.action,
+                     wire::to_json(exchange.body), context.tasks.wall_time() + ahead);
+  const Instant start = context.tasks.now();
+  const Result<net::Response> response = transport_.call(context, request);
+  const Instant end = context.tasks.now();
+  Reply reply = read_reply(response, exchange, pays);
+  reply.ahead = ahead;
+  if (response) lb::tell(pays, end, reply.result);
+  if (on_sent_) on_sent_({exchange.action, end_of(reply.result, reply.code), end - start});
+  return reply;
+}
+
+Api::Reply Api::read_reply(const Result<net::Response>& response, const Exchange& exchange,
+                           lb::Budget& pays) const {
   if (!response)
-    return {.result =
-                fail(unanswered(std::move(response.error()), exchange.effect, exchange.action))};
-  Reply reply{
-      .result = Answer{}, .date = std::string(response->headers.get("Date")), .ahead = ahead};
+    return {.result = fail(unanswered(response.error(), exchange.effect, exchange.action))};
+  Reply reply{.result = Answer{}, .date = std::string(response->headers.get("Date"))};
   auto opened = open_envelope(*response);
   if (opened) {
     reply.result = Answer{std::move(opened->response), std::move(opened->request_id)};
@@ -149,7 +170,6 @@ Api::Reply Api::send(const Context& context, const Exchange& exchange) {
     if (const std::uint32_t limit = told_limit(opened.error().message)) pays.set_limit(limit);
     reply.result = fail(error_from(opened.error(), exchange.effect, exchange.action));
   }
-  lb::tell(pays, context.tasks.now(), reply.result);
   return reply;
 }
 

@@ -6,6 +6,8 @@
 // cloud's request id. Calls block and obey the context; thread-safe.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +33,16 @@ struct Caller {
   std::string region{};
 };
 
+// A request that went out, whatever came back: each try, each question for a task.
+struct SentRequest {
+  enum class End : std::uint8_t { answered, refused, limited, locked, timed_out, lost };
+  std::string_view action{};
+  End end = End::answered;
+  Duration took{};  // on the way, without what it waited for before
+};
+// Called by whatever task sent it; it must not wait.
+using OnSent = std::function<void(const SentRequest& request)>;
+
 struct Answer {
   wire::Value response{};  // what the cloud calls Response
   std::string request_id{};
@@ -39,9 +51,12 @@ struct Answer {
 class Api {
  public:
   // Both outlive it.
-  Api(net::Transport& transport, CredentialSource& credentials, Options options);
+  Api(net::Transport& transport, CredentialSource& credentials, Options options,
+      OnSent on_sent = {});
 
   const Options& options() const { return options_; }
+  // Somebody hears of every request.
+  bool is_observed() const { return on_sent_ != nullptr; }
 
   Result<Answer> read(const Context& context, const Caller& caller, std::string_view action,
                       const wire::Object& body);
@@ -61,6 +76,8 @@ class Api {
   struct Reply;
   Result<Answer> call(const Context& context, const Exchange& exchange);
   Reply send(const Context& context, const Exchange& exchange);
+  Reply read_reply(const Result<net::Response>& response, const Exchange& exchange,
+                   lb::Budget& pays) const;
   Result<crypto::CloudCredentials> signer_of(const Context& context,
                                              const model::CredentialId& credential);
   Result<> await_task(const Context& context, const Caller& caller, std::string_view action,
@@ -74,6 +91,7 @@ class Api {
   net::Transport& transport_;
   CredentialSource& credentials_;
   const Options options_;
+  const OnSent on_sent_;
   ServerClock clock_;
   mutable lb::Budgets budgets_;
   Awaited awaited_;

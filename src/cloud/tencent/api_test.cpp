@@ -48,6 +48,34 @@ TEST_F(TencentApi, AWriteIsOverWithItsTask) {
   EXPECT_GT(cloud_.calls[3].at - cloud_.calls[2].at, 0s);
 }
 
+// What goes over the wire, and no more: not what is answered without a call, nor what a call waits.
+TEST_F(TencentApi, EveryRequestIsTold) {
+  using enum SentRequest::End;
+  std::vector<SentRequest> sent;
+  std::vector<std::string> actions;
+  Api api(cloud_, credentials_, {.calls_per_second = 1}, [&](const SentRequest& request) {
+    actions.emplace_back(request.action);
+    sent.push_back(request);
+  });
+  EXPECT_TRUE(api.is_observed());
+  EXPECT_FALSE(api_.is_observed());
+  cloud_.refuse("CreateListener", "FailedOperation.ResourceInOperating", "another one");
+  cloud_.refuse("CreateListener", "RequestLimitExceeded", "too many");
+  cloud_.answer("CreateListener");
+  cloud_.lose("DescribeTaskStatus", Code::unavailable);
+  ASSERT_TRUE(api.write(context(), caller_, "CreateListener", {}));
+  cloud_.refuse("DescribeQuota", "UnauthorizedOperation", "you has no permission");
+  ASSERT_FALSE(api.read(context(), caller_, "DescribeQuota", {}));
+  cloud_.lose("DescribeQuota", Code::timeout);
+  ASSERT_FALSE(api.read(context(), caller_, "DescribeQuota", {}));
+  EXPECT_EQ(actions, cloud_.actions());
+  std::vector<SentRequest::End> ends;
+  for (const SentRequest& one : sent) ends.push_back(one.end);
+  EXPECT_THAT(ends, ElementsAre(locked, limited, answered, lost, answered, refused, timed_out));
+  for (const SentRequest& one : sent) EXPECT_EQ(one.took, 0s) << "the cloud answers at once";
+  EXPECT_GE(since_start(), 1s) << "they waited for their turn all the same";
+}
+
 TEST_F(TencentApi, ATaskThatFailsSaysWhy) {
   cloud_.answer("CreateListener");
   cloud_.answer("DescribeTaskStatus", R"({"Status":1,"Message":"LB not exist"})");

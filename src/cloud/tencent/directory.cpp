@@ -23,9 +23,12 @@ constexpr std::size_t kMostPages = 1000;
 // a page that was read. Then all is read again, so often.
 constexpr int kMostReadings = 4;
 
+// In the words, too, that people know from bcs-ingress-controller and search for.
 Failure not_there(const LoadBalancerRef& lb) {
-  return fail(error_of(Code::not_found, "there is no load balancer {}", to_string(lb))
-                  .with_hint("check the region: write it before the id, as ap-xxx:lb-xxx"));
+  return fail(error_of(Code::not_found, "loadbalancer not found: there is no load balancer {}",
+                       to_string(lb))
+                  .with_hint("check the region: write it before the id, as ap-xxx:lb-xxx, or set "
+                             "--region (tencentcloudRegion)"));
 }
 
 bool fits(const lb::FoundLoadBalancer& found, const lb::DirectoryQuery& query) {

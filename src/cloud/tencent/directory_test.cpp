@@ -44,6 +44,10 @@ TEST_F(TencentDirectory, DescribesTwentyACallAndKnowsTheQuota) {
   ASSERT_FALSE(infos[29]);
   EXPECT_EQ(infos[29].error().code, Code::not_found);
   EXPECT_NE(infos[29].error().hint.find("region"), std::string::npos);
+  // As people know it, and search for it.
+  EXPECT_TRUE(infos[29].error().message.starts_with(
+      "loadbalancer not found: there is no load balancer ap-nanjing:"))
+      << infos[29].error().message;
   EXPECT_EQ(cloud_.calls.size(), 3u);
 }
 
@@ -63,6 +67,7 @@ TEST_F(TencentDirectory, OneThatIsNotThereHidesNoOthers) {
   EXPECT_TRUE(infos[1]);
   ASSERT_FALSE(infos[2]);
   EXPECT_EQ(infos[2].error().code, Code::not_found);
+  EXPECT_NE(infos[2].error().to_string().find("loadbalancer not found"), std::string::npos);
 }
 
 TEST_F(TencentDirectory, AnAnswerWithoutTheListDoesNotSayThatTheyAreGone) {

@@ -34,6 +34,10 @@ std::string_view call_of(Action action) {
   return "BatchRegisterTargets";
 }
 
+// As often as people know it from bcs-ingress-controller. A call for each load balancer, of 20 a
+// second.
+constexpr Duration kHealthPeriod = std::chrono::seconds{30};
+
 bool asks_by_id_alone(const Question& question) {
   return question.name.empty() && question.ports.first == 0;
 }
@@ -124,9 +128,9 @@ std::vector<Result<>> ClbListeners::change_targets(const Context& context, const
 }
 
 ClbDriver::ClbDriver(Tasks& tasks, net::Transport& transport, CredentialSource& credentials,
-                     Options options)
-    : api_(transport, credentials, std::move(options)),
-      health_(tasks, ask_health(api_)),
+                     Options options, OnSent on_sent)
+    : api_(transport, credentials, std::move(options), std::move(on_sent)),
+      health_(tasks, ask_health(api_), {.everything = kHealthPeriod}),
       listeners_(api_, [this](const model::LoadBalancerRef& lb,
                               const lb::RuleRef& rule) { health_.hurry(lb, rule); }),
       directory_(api_) {}

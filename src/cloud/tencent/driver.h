@@ -21,6 +21,7 @@ class ClbListeners final : public lb::Listeners {
   ClbListeners(Api& api, OnTargets on_targets) : api_(api), on_targets_(std::move(on_targets)) {}
 
   const model::Abilities& abilities() const override;
+  bool counts_requests() const override { return api_.is_observed(); }
   bool can_change(const model::ListenerAttributes& there,
                   const model::ListenerAttributes& wished) const override;
   bool can_change(const model::RuleAttributes&, const model::RuleAttributes&) const override {
@@ -58,8 +59,8 @@ class ClbListeners final : public lb::Listeners {
 
 class ClbDriver {
  public:
-  ClbDriver(Tasks& tasks, net::Transport& transport, CredentialSource& credentials,
-            Options options);
+  ClbDriver(Tasks& tasks, net::Transport& transport, CredentialSource& credentials, Options options,
+            OnSent on_sent = {});
 
   // Load balancers come from elsewhere.
   lb::Driver seams() {

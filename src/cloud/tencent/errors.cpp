@@ -28,8 +28,8 @@ constexpr std::string_view kKeyHint =
     "SecretId or SecretKey is wrong: in a Kubernetes Secret both are base64 of the text without "
     "a line break (echo -n)";
 constexpr std::string_view kRegionHint =
-    "no such load balancer in this region: check --region, or write the reference as "
-    "ap-xxx:lb-xxx";
+    "loadbalancer not found: no such load balancer in this region: check --region, or write the "
+    "reference as ap-xxx:lb-xxx";
 
 constexpr std::string_view kCertificateHint =
     "check certID and certCaID: they are ids of SSL certificates of this account, and a client's "

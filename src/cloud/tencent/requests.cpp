@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "model/protocol_attributes.h"
+
 namespace berth::cloud::tencent {
 namespace {
 
@@ -142,6 +144,10 @@ bool needs_certificate(Protocol protocol) {
   return protocol == Protocol::tls || protocol == Protocol::quic || protocol == Protocol::https;
 }
 
+bool can_have(Protocol protocol, model::Attribute attribute) {
+  return model::can_have(model::Provider::tencent, protocol, attribute);
+}
+
 bool has_certificate(const Boxed<model::Tls>& tls) { return tls && !tls->certificates.empty(); }
 
 Result<> check_tls(const Boxed<model::Tls>& tls) {
@@ -224,7 +230,7 @@ Result<> check_attributes(Protocol protocol, const ListenerAttributes& wished) {
   }
   if (wished.keep_alive && !is_layer7(protocol))
     return fail(Code::unsupported, "only HTTP and HTTPS listeners keep connections to targets");
-  if (wished.max_rate && is_layer7(protocol))
+  if (wished.max_rate && !can_have(protocol, model::Attribute::rate))
     return fail(Code::unsupported, "CLB bounds the rate of layer 4 listeners only");
   return check_tls(wished.tls);
 }
@@ -239,6 +245,11 @@ Result<> check_rule(Protocol protocol, const RuleAttributes& wished) {
     return fail(Code::unsupported, "only HTTPS rules lead to gRPC: it needs HTTP/2");
   if (wished.over_quic && protocol != Protocol::https)
     return fail(Code::unsupported, "only HTTPS rules are reached over QUIC");
+  if (wished.session_seconds && !can_have(protocol, model::Attribute::session_time))
+    return fail(Code::unsupported, "CLB keeps no sessions for {}", protocol_text(protocol));
+  if (wished.health_check && !wished.health_check->http_path.empty() &&
+      !can_have(protocol, model::Attribute::http_probe))
+    return fail(Code::unsupported, "CLB asks no targets of {} by HTTP", protocol_text(protocol));
   if (wished.session_by_quic_id && protocol != Protocol::udp)
     return fail(Code::unsupported,
                 "only UDP listeners keep sessions by QUIC connection (QUIC_CID)");

@@ -220,6 +220,15 @@ TEST(Rules, ThatCannotBeAreNotAskedFor) {
   }
   EXPECT_FALSE(refused(Protocol::udp, by_id));
   EXPECT_TRUE(refused(Protocol::quic, by_id));
+  const RuleAttributes kept{.session_seconds = 60};
+  for (const Protocol one : {Protocol::tcp, Protocol::udp, Protocol::http, Protocol::https})
+    EXPECT_FALSE(refused(one, kept)) << model::to_string(one);
+  for (const Protocol one : {Protocol::tls, Protocol::quic})
+    EXPECT_TRUE(refused(one, kept)) << model::to_string(one);
+  const RuleAttributes by_http{.health_check = HealthCheck{.http_path = "/"}};
+  EXPECT_FALSE(refused(Protocol::tcp, by_http));
+  EXPECT_FALSE(refused(Protocol::tls, by_http));
+  EXPECT_TRUE(refused(Protocol::udp, by_http));
 }
 
 TEST(ModifyListener, SessionsAreByQuicConnectionOrByAddress) {

@@ -9,6 +9,7 @@
 #include "api/walkers.h"
 #include "claims/slot.h"
 #include "crypto/digest.h"
+#include "model/protocol_attributes.h"
 
 namespace berth::controllers::listener {
 namespace {
@@ -39,18 +40,27 @@ std::string first_of(const std::string& text, const char* otherwise) {
   return text.empty() ? otherwise : text;
 }
 
-model::HealthCheck health_check_of(const api::ListenerHealthCheck& check) {
-  return {.enabled = check.enabled,
-          .timeout_seconds = bounded(check.timeout),
-          .interval_seconds = bounded(check.interval_time),
-          .healthy_count = bounded(check.health_num),
-          .unhealthy_count = bounded(check.unhealth_num),
-          .port = model::port_of(check.health_check_port),
-          .http_path = check.http_check_path,
-          .http_method = check.http_check_method,
-          .http_codes = check.http_code_values.empty() && check.http_code > 0
-                            ? fmt::format("{}", check.http_code)
-                            : check.http_code_values};
+model::HealthCheck health_check_of(const api::ListenerHealthCheck& check, bool by_http) {
+  model::HealthCheck out{.enabled = check.enabled,
+                         .timeout_seconds = bounded(check.timeout),
+                         .interval_seconds = bounded(check.interval_time),
+                         .healthy_count = bounded(check.health_num),
+                         .unhealthy_count = bounded(check.unhealth_num),
+                         .port = model::port_of(check.health_check_port)};
+  if (!by_http) return out;
+  out.http_path = check.http_check_path;
+  out.http_method = check.http_check_method;
+  out.http_codes = check.http_code_values.empty() && check.http_code > 0
+                       ? fmt::format("{}", check.http_code)
+                       : check.http_code_values;
+  return out;
+}
+
+// At layer 4 it is the path that asks for it.
+bool asks_by_http(const api::ListenerHealthCheck& check, model::Provider provider,
+                  model::Protocol protocol) {
+  return model::can_have(provider, protocol, model::Attribute::http_probe) &&
+         (model::is_layer7(protocol) || !check.http_check_path.empty());
 }
 
 // Where a Listener is: what its texts of certificates mean depends on it.
@@ -80,25 +90,31 @@ model::ListenerAttributes listener_attributes_of(const api::ListenerSpec& spec,
   if (api::ends_tls(protocol)) out.tls = tls_of(spec.certificate, home);
   if (!spec.listener_attribute) return out;
   const api::ListenerAttribute& attribute = *spec.listener_attribute;
-  out.by_server_name = attribute.sni_switch != 0;
-  out.keep_alive = attribute.keep_alive_enable != 0;
-  out.max_rate = bounded(attribute.max_rate);
+  out.by_server_name = attribute.sni_switch != 0 && protocol == model::Protocol::https;
+  out.keep_alive = attribute.keep_alive_enable != 0 && model::is_layer7(protocol);
+  if (model::can_have(home.provider, protocol, model::Attribute::rate))
+    out.max_rate = bounded(attribute.max_rate);
   return out;
 }
 
 model::RuleAttributes rule_attributes_of(const Boxed<api::ListenerAttribute>& written,
-                                         const model::AttributeLimits& limits,
-                                         model::Protocol protocol) {
+                                         model::Provider provider, model::Protocol protocol) {
   model::RuleAttributes out;
   if (!written) return out;
+  const model::ProviderTraits& traits = model::traits_of(provider);
+  const model::AttributeLimits& limits = model::is_layer7(protocol) ? traits.layer7 : traits.layer4;
   out.session_by_quic_id = limits.has_quic_sessions && protocol == model::Protocol::udp &&
                            written->session_type == api::kQuicSessions;
   // Connections know their target by its place in the round.
   if (!out.session_by_quic_id) out.scheduler = scheduler_of(written->lb_policy);
-  const bool keeps_sessions =
-      !limits.sessions_need_round_robin || out.scheduler == model::Scheduler::weighted_round_robin;
+  const bool keeps_sessions = model::can_have(provider, protocol, model::Attribute::session_time) &&
+                              (!limits.sessions_need_round_robin ||
+                               out.scheduler == model::Scheduler::weighted_round_robin);
   if (keeps_sessions) out.session_seconds = bounded(written->session_time);
-  if (written->health_check) out.health_check = health_check_of(*written->health_check);
+  if (written->health_check) {
+    const bool by_http = asks_by_http(*written->health_check, provider, protocol);
+    out.health_check = health_check_of(*written->health_check, by_http);
+  }
   return out;
 }
 
@@ -139,14 +155,14 @@ Result<std::vector<model::Rule>> rules_of(const api::ListenerSpec& spec, model::
   const model::ProviderTraits& traits = model::traits_of(home.provider);
   if (!model::is_layer7(protocol)) {
     out.push_back(
-        {.attributes = rule_attributes_of(spec.listener_attribute, traits.layer4, protocol),
+        {.attributes = rule_attributes_of(spec.listener_attribute, home.provider, protocol),
          .targets = targets_of(spec.target_group)});
     return out;
   }
   for (const api::ListenerRule& rule : spec.rules) {
     out.push_back(
         {.key = {rule.domain, first_of(rule.path, "/")},
-         .attributes = rule_attributes_of(rule.listener_attribute, traits.layer7, protocol),
+         .attributes = rule_attributes_of(rule.listener_attribute, home.provider, protocol),
          .targets = targets_of(rule.target_group)});
     out.back().attributes.tls = tls_of(rule.certificate, home);
     if (protocol == model::Protocol::https && rule.target_group)

@@ -308,6 +308,45 @@ TEST(ListenerWish, ASessionTimeWhereNoneIsKeptIsLeftOut) {
   EXPECT_EQ(seconds(), 100u);
 }
 
+// The cloud would refuse the listener, or forget what was asked and differ at every audit.
+TEST(ListenerWish, AsksForNothingThatItsProtocolCannotHaveThere) {
+  api::Listener listener = listener_of_pool();
+  listener.spec.load_balancer_id = "lb-1";
+  listener.spec.listener_attribute = api::ListenerAttribute{
+      .session_time = 60,
+      .sni_switch = 1,
+      .keep_alive_enable = 1,
+      .max_rate = 100,
+      .health_check = api::ListenerHealthCheck{
+          .enabled = true, .interval_time = 15, .http_code = 2, .http_check_path = "/up"}};
+  const auto spec = [&](const char* protocol, model::Provider provider = model::Provider::tencent) {
+    listener.spec.protocol = protocol;
+    const Naming naming{.defaults = {provider, "ap-x"}, .cluster_id = "berth"};
+    return *wish_of(listener, naming)->spec;
+  };
+  const auto rule = [&](const char* protocol, model::Provider provider = model::Provider::tencent) {
+    return spec(protocol, provider).rules.front().attributes;
+  };
+  EXPECT_EQ(rule("TCP").session_seconds, 60u);
+  EXPECT_EQ(rule("TCP").health_check->http_path, "/up");
+  EXPECT_EQ(rule("TCP").health_check->http_codes, "2");
+  EXPECT_EQ(rule("UDP").session_seconds, 60u);
+  const model::HealthCheck plain{.interval_seconds = 15};
+  EXPECT_EQ(*rule("UDP").health_check, plain) << "its targets are asked by ICMP";
+  EXPECT_EQ(rule("TCP_SSL").session_seconds, 0u);
+  EXPECT_EQ(rule("TCP_SSL").health_check->http_path, "/up");
+  EXPECT_EQ(rule("QUIC").session_seconds, 0u);
+  EXPECT_EQ(rule("TCP_SSL", model::Provider::edge).session_seconds, 60u);
+  EXPECT_EQ(spec("TCP").attributes, model::ListenerAttributes{.max_rate = 100});
+  EXPECT_EQ(spec("UDP", model::Provider::edge).attributes, model::ListenerAttributes{});
+  EXPECT_EQ(spec("HTTP").attributes, model::ListenerAttributes{.keep_alive = true});
+  EXPECT_EQ(spec("HTTPS").attributes,
+            (model::ListenerAttributes{.by_server_name = true, .keep_alive = true}));
+  // Without a path nobody asks by HTTP, and what is said of it would come back as nothing.
+  listener.spec.listener_attribute->health_check->http_check_path.clear();
+  EXPECT_EQ(*rule("TCP").health_check, plain);
+}
+
 TEST(ListenerWish, WithOneWayCertificatesNobodyAsksWhoTheClientIs) {
   api::Listener listener = listener_of_pool();
   listener.spec.protocol = "TCP_SSL";

@@ -2,6 +2,7 @@
 #include "api/load_balancer.h"
 #include "api/port_block.h"
 #include "controllers/install/plan.h"
+#include "module/namespace_config.h"
 #include "modules/core/module.h"
 
 namespace berth::modules::core {
@@ -18,6 +19,11 @@ std::vector<module::Access> access_for(const module::Config& config) {
   out.push_back({.resources = {"secrets"},
                  .verbs = {"get"},
                  .names = {std::string(module::kNamespaceSecret)}});
+  const kube::ResourceType configs = module::controller_config_type();
+  out.push_back({.group = configs.group,
+                 .resources = {configs.plural},
+                 .verbs = {"get"},
+                 .names = {std::string(module::kNamespaceConfig)}});
   // Whether a namespace whose Secret is gone goes itself.
   out.push_back({.resources = {"namespaces"}, .verbs = {"get"}});
   return out;

@@ -80,7 +80,9 @@ struct Parts {
               return resolver.load_balancers_of(pool, item);
             },
             config.load_balancers,
-            [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
+            [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; },
+            config.refuse_taken_ports ? admission::PortPoolGate::Taken::refused
+                                      : admission::PortPoolGate::Taken::waited_for),
         pool_controller(tasks, p.leader_client, caches, p.core->keeper, sealer, p.core->resolver,
                         events, config.load_balancers, &p.registry),
         binding_controller(

@@ -26,6 +26,8 @@ namespace berth::world {
 inline app::Config without_ingresses() {
   app::Config config;
   config.without = {"ingress"};
+  // People in these worlds contend for ports.
+  config.refuse_taken_ports = false;
   return config;
 }
 
