@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <optional>
 #include <span>
 
+#include "base/text_memo.h"
 #include "crypto/digest.h"
 #include "crypto/openssl_support.h"
 
@@ -255,6 +257,52 @@ Result<> check_key(X509* certificate, EVP_PKEY* key) {
       Code::invalid, fmt::format("the private key does not belong to {}", title_of(certificate)));
 }
 
+// Of the first certificate in the text.
+Result<CertificateInfo> describe_text(std::string_view certificate_pem) {
+  auto list = read_certificates(certificate_pem);
+  if (!list) return pass(list);
+  X509* certificate = first_of(*list);
+  const auto from = wall_time_of(X509_get0_notBefore(certificate));
+  if (!from) return fail(from.error());
+  const auto until = wall_time_of(X509_get0_notAfter(certificate));
+  if (!until) return fail(until.error());
+  CertificateInfo info{.common_name = common_name_of(certificate),
+                       .organizations = subject_entries(certificate, NID_organizationName),
+                       .not_before = *from,
+                       .not_after = *until,
+                       .is_authority = is_authority(certificate)};
+  read_alternative_names(certificate, info);
+  return info;
+}
+
+// When a chain of certificates is valid.
+struct Validity {
+  WallTime from = WallTime::min();
+  WallTime until = WallTime::max();
+  bool covers(WallTime at) const { return from <= at && at < until; }
+};
+
+// Nothing where a date cannot be read.
+std::optional<Validity> validity_of(const STACK_OF(X509) * chain) {
+  Validity all;
+  for (int i = 0; i < sk_X509_num(chain); ++i) {
+    const X509* const one = sk_X509_value(chain, i);
+    const auto from = wall_time_of(X509_get0_notBefore(one));
+    const auto until = wall_time_of(X509_get0_notAfter(one));
+    if (!from || !until) return std::nullopt;
+    all = {std::max(all.from, *from), std::min(all.until, *until)};
+  }
+  return all;
+}
+
+// Two texts as one, with the length of the first before them: no other two give the same.
+std::string joined(std::string_view certificate_pem, std::string_view authority_pem) {
+  return fmt::format("{}:{}{}", certificate_pem.size(), certificate_pem, authority_pem);
+}
+
+// What was found out about texts of certificates is kept for this many of them.
+constexpr std::size_t kKnownTexts = 64;
+
 // Pairs that were found to belong together: that never changes, and finding it out takes OpenSSL
 // most of a millisecond. Digests, so that no key is kept.
 class KnownPairs {
@@ -334,19 +382,10 @@ Result<KeyPair> issue_certificate(const KeyPair& authority, const CertificateReq
 }
 
 Result<CertificateInfo> describe_certificate(std::string_view certificate_pem) {
-  auto list = read_certificates(certificate_pem);
-  if (!list) return pass(list);
-  X509* certificate = first_of(*list);
-  const auto from = wall_time_of(X509_get0_notBefore(certificate));
-  if (!from) return fail(from.error());
-  const auto until = wall_time_of(X509_get0_notAfter(certificate));
-  if (!until) return fail(until.error());
-  CertificateInfo info{.common_name = common_name_of(certificate),
-                       .organizations = subject_entries(certificate, NID_organizationName),
-                       .not_before = *from,
-                       .not_after = *until,
-                       .is_authority = is_authority(certificate)};
-  read_alternative_names(certificate, info);
+  static thread_local TextMemo<CertificateInfo, kKnownTexts> known;
+  if (const CertificateInfo* const info = known.find(certificate_pem)) return *info;
+  Result<CertificateInfo> info = describe_text(certificate_pem);
+  if (info) known.put(certificate_pem, *info);
   return info;
 }
 
@@ -366,6 +405,10 @@ Result<> check_key_pair(std::string_view certificate_pem, const Secret& key_pem)
 
 Result<> verify_signed_by(std::string_view certificate_pem, std::string_view authority_pem,
                           WallTime at) {
+  // A chain that was found once leads there as long as all of it is valid.
+  static thread_local TextMemo<Validity, kKnownTexts> known;
+  const std::string texts = joined(certificate_pem, authority_pem);
+  if (const Validity* const before = known.find(texts); before && before->covers(at)) return {};
   auto list = read_certificates(certificate_pem);
   if (!list) return pass(list);
   auto authorities = read_certificates(authority_pem);
@@ -379,7 +422,11 @@ Result<> verify_signed_by(std::string_view certificate_pem, std::string_view aut
   if (X509_STORE_CTX_init(context.get(), store.get(), first_of(*list), list->get()) != 1)
     return openssl_failure(Code::internal, "no certificate store");
   X509_STORE_CTX_set_time(context.get(), 0, seconds_of(at));
-  if (X509_verify_cert(context.get()) == 1) return {};
+  if (X509_verify_cert(context.get()) == 1) {
+    if (const auto valid = validity_of(X509_STORE_CTX_get0_chain(context.get())))
+      known.put(texts, *valid);
+    return {};
+  }
   ERR_clear_error();
   return fail(verify_error(context.get(), at));
 }

@@ -37,11 +37,12 @@ Object client_config(const WebhookAddress& address, std::string_view path,
   return out;
 }
 
-Array hooks_of(const Settings& settings, bool mutating, const std::string& ca_bundle) {
+Array hooks_of(const module::Declarations& modules, const WebhookAddress& address, bool mutating,
+               const std::string& ca_bundle) {
   Array out;
-  for (const module::Webhook& hook : module::webhooks_of(settings.modules, mutating)) {
+  for (const module::Webhook& hook : module::webhooks_of(modules, mutating)) {
     Object entry{{"name", hook.name},
-                 {"clientConfig", client_config(settings.webhooks, hook.path, ca_bundle)}};
+                 {"clientConfig", client_config(address, hook.path, ca_bundle)}};
     for (const auto& member : hook.entry) entry[member.key()] = member.value();
     out.push_back(std::move(entry));
   }
@@ -101,12 +102,14 @@ Value flow_schema(const OurUser& us, const module::Flow& flow) {
                                 {"rules", Array{flow_rule(us, flow.calls)}}}}};
 }
 
-void add_priority_levels(const Settings& settings, std::vector<Wanted>& out) {
+WantedPtr shared(Wanted wanted) { return std::make_shared<const Wanted>(std::move(wanted)); }
+
+void add_priority_levels(const Settings& settings, std::vector<WantedPtr>& out) {
   for (const module::PriorityLevel& level : module::levels_of(settings.modules))
-    out.push_back(
-        {kube::types::kPriorityLevelConfiguration, priority_level(level.name, level.shares)});
+    out.push_back(shared(
+        {kube::types::kPriorityLevelConfiguration, priority_level(level.name, level.shares)}));
   for (const module::Flow& flow : module::flows_of(settings.modules))
-    out.push_back({kube::types::kFlowSchema, flow_schema(settings.identity, flow)});
+    out.push_back(shared({kube::types::kFlowSchema, flow_schema(settings.identity, flow)}));
 }
 
 Object annotations_of(const Settings& settings) {
@@ -118,15 +121,17 @@ Object annotations_of(const Settings& settings) {
   return out;
 }
 
-// Written down once: what a definition says is fixed when we are built, and it is asked for
-// whenever an address, a bundle or a key changes.
-Value definition_of(const api::KindInfo& kind) {
+// Written down once: what a definition says is fixed when we are built.
+WantedPtr definition_of(const api::KindInfo& kind) {
   static Mutex mu;
-  static std::map<const api::KindInfo*, Value> known;
+  static std::map<const api::KindInfo*, WantedPtr> known;
   const MutexLock lock(mu);
-  const auto [entry, added] = known.try_emplace(&kind);
-  if (added) entry->second = api::crd_of(kind);
-  return entry->second;
+  WantedPtr& entry = known[&kind];
+  if (!entry) {
+    entry = std::make_shared<const Wanted>(
+        Wanted{kube::types::kCustomResourceDefinition, api::crd_of(kind)});
+  }
+  return entry;
 }
 
 bool is_satisfied_object(const Object& wanted, const Object& found) {
@@ -147,25 +152,39 @@ bool is_satisfied_array(const Array& wanted, const Array& found) {
 
 }  // namespace
 
-std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle) {
-  std::vector<Wanted> out;
+std::vector<WantedPtr> standing_objects(const Settings& settings) {
+  std::vector<WantedPtr> out;
   for (const module::Kind& kind : module::kinds_of(settings.modules))
-    out.push_back({kube::types::kCustomResourceDefinition, definition_of(*kind.info)});
+    out.push_back(definition_of(*kind.info));
   add_priority_levels(settings, out);
-  if (settings.guard) {
-    const std::string us =
-        settings.known_as.empty() ? user_name(settings.identity) : settings.known_as;
-    for (Wanted& policy : guard_policies(us, settings.modules)) out.push_back(std::move(policy));
-  }
-  if (ca_bundle.empty()) return out;
+  if (!settings.guard) return out;
+  const std::string us =
+      settings.known_as.empty() ? user_name(settings.identity) : settings.known_as;
+  for (Wanted& policy : guard_policies(us, settings.modules))
+    out.push_back(shared(std::move(policy)));
+  return out;
+}
+
+std::vector<WantedPtr> webhook_objects(const Settings& settings, const WebhookAddress& address,
+                                       const std::string& ca_bundle) {
+  if (ca_bundle.empty()) return {};
+  const auto configuration = [&](const ResourceType& type, bool mutating) {
+    return webhook_configuration(type, hooks_of(settings.modules, address, mutating, ca_bundle));
+  };
   const auto& mutating = kube::types::kMutatingWebhookConfiguration;
   const auto& validating = kube::types::kValidatingWebhookConfiguration;
-  out.push_back(
-      {validating, webhook_configuration(validating, hooks_of(settings, false, ca_bundle))});
-  Value pods = webhook_configuration(mutating, hooks_of(settings, true, ca_bundle));
+  Value pods = configuration(mutating, true);
   if (Object annotations = annotations_of(settings); !annotations.empty())
     pods.as_object()["metadata"].as_object()["annotations"] = std::move(annotations);
-  out.push_back({mutating, std::move(pods)});
+  return {shared({validating, configuration(validating, false)}),
+          shared({mutating, std::move(pods)})};
+}
+
+std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle) {
+  std::vector<Wanted> out;
+  for (const WantedPtr& one : standing_objects(settings)) out.push_back(*one);
+  for (const WantedPtr& one : webhook_objects(settings, settings.webhooks, ca_bundle))
+    out.push_back(*one);
   return out;
 }
 

@@ -2,6 +2,7 @@
 // guard. Pure functions.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct Wanted {
 
   std::string name() const { return std::string(wire::string_at(object, "/metadata/name")); }
 };
+using WantedPtr = std::shared_ptr<const Wanted>;
 
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kManagedBy = "berth";
@@ -63,6 +65,11 @@ inline constexpr std::string_view kKeysSecret = "berth-keys";
 // wrong one they would refuse every Pod. Both are there also when no module has a webhook: so those
 // of a module that was on go, and who comes later sees that somebody led.
 std::vector<Wanted> wanted_objects(const Settings& settings, const std::string& ca_bundle);
+// The same in two parts: what stands while a process lives, and the webhook configurations. CRDs
+// are shared by all who ask: they are large, and always the same.
+std::vector<WantedPtr> standing_objects(const Settings& settings);
+std::vector<WantedPtr> webhook_objects(const Settings& settings, const WebhookAddress& address,
+                                       const std::string& ca_bundle);
 
 // Whether webhooks of this configuration that may refuse a Pod are called at paths without a secret
 // end.

@@ -111,24 +111,25 @@ void Installer::add_guard_to(kube::Manager& manager) {
     if (is_guard(*type)) manager.add(informer->core());
 }
 
-std::vector<Installer::WantedPtr> Installer::wanted_now() {
+std::vector<WantedPtr> Installer::wanted_now() {
   WebhookAddress webhooks = settings_.webhooks;
   webhooks.segment = segment_();
   std::string ca_bundle = ca_bundle_();
   const MutexLock lock(mu_);
-  const bool is_same = wanted_ && wanted_->webhooks == webhooks &&
-                       wanted_->known_as == settings_.known_as &&
-                       wanted_->guard == settings_.guard && wanted_->ca_bundle == ca_bundle;
-  if (!is_same) {
-    Settings settings = settings_;
-    settings.webhooks = std::move(webhooks);
-    std::vector<Wanted> objects = wanted_objects(settings, ca_bundle);
-    wanted_ = std::make_shared<const WantedFor>(
-        WantedFor{std::move(settings.webhooks), std::move(settings.known_as), settings.guard,
-                  std::move(ca_bundle), std::move(objects)});
+  const bool stands =
+      wanted_ && wanted_->known_as == settings_.known_as && wanted_->guard == settings_.guard;
+  if (!stands) {
+    wanted_ = WantedFor{.known_as = settings_.known_as,
+                        .guard = settings_.guard,
+                        .standing = standing_objects(settings_)};
   }
-  std::vector<WantedPtr> all;
-  for (const Wanted& one : wanted_->objects) all.emplace_back(wanted_, &one);
+  if (!stands || wanted_->webhooks != webhooks || wanted_->ca_bundle != ca_bundle) {
+    wanted_->hooks = webhook_objects(settings_, webhooks, ca_bundle);
+    wanted_->webhooks = std::move(webhooks);
+    wanted_->ca_bundle = std::move(ca_bundle);
+  }
+  std::vector<WantedPtr> all = wanted_->standing;
+  all.insert(all.end(), wanted_->hooks.begin(), wanted_->hooks.end());
   return all;
 }
 
@@ -161,7 +162,7 @@ Result<> Installer::install(const Context& context) {
     if (Result<> prepared = prepare_guard(context); !prepared) return prepared;
   }
   for (const WantedPtr& wanted : wanted_now()) {
-    if (is_webhook(wanted->type) || is_known_good(*wanted)) continue;
+    if (is_webhook(wanted->type) || is_known_good(wanted)) continue;
     Result<wire::Value> there = ensure(context, wanted);
     if (!there) return pass(there);
     if (wanted->type == kube::types::kCustomResourceDefinition) {
@@ -199,7 +200,7 @@ Result<kube::Requeue> Installer::reconcile(const Context& context, const Install
   // Taken back, it begins with everything.
   if (is_being_removed()) return kube::Requeue{};
   for (const WantedPtr& wanted : wanted_now()) {
-    if (key_of(wanted->type, wanted->name()) != key || is_known_good(*wanted)) continue;
+    if (key_of(wanted->type, wanted->name()) != key || is_known_good(wanted)) continue;
     if (Result<wire::Value> there = ensure(context, wanted); !there) return pass(there);
   }
   return kube::Requeue{};
@@ -228,16 +229,17 @@ Result<wire::Value> Installer::ensure(const Context& context, const WantedPtr& w
   return written;
 }
 
-bool Installer::is_known_good(const Wanted& wanted) {
+bool Installer::is_known_good(const WantedPtr& wanted) {
   const auto watched = std::ranges::find_if(
-      watched_->all, [&](const Watched::One& one) { return *one.type == wanted.type; });
-  const auto cached = watched->informer->store().get("", wanted.name());
+      watched_->all, [&](const Watched::One& one) { return *one.type == wanted->type; });
+  const auto cached = watched->informer->store().get("", wanted->name());
   if (!cached) return false;
   const MutexLock lock(mu_);
-  const auto good = good_.find(key_of(wanted.type, wanted.name()).queued());
+  const auto good = good_.find(key_of(wanted->type, wanted->name()).queued());
   return good != good_.end() && good->second.uid == cached->meta.uid &&
          good->second.version == std::to_string(cached->meta.resource_version) &&
-         wire::equal(good->second.wanted->object, wanted.object);
+         (good->second.wanted == wanted ||
+          wire::equal(good->second.wanted->object, wanted->object));
 }
 
 void Installer::note_good(const WantedPtr& wanted, const wire::Value& found) {

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/mutex.h"
 #include "controllers/install/plan.h"
@@ -62,7 +63,6 @@ class Installer {
 
  private:
   struct Watched;
-  using WantedPtr = std::shared_ptr<const Wanted>;
   // Made anew when the settings or the bundle are others than before: each object that changes is
   // looked up there.
   std::vector<WantedPtr> wanted_now();
@@ -71,7 +71,7 @@ class Installer {
   Result<wire::Value> ensure(const Context& context, const WantedPtr& wanted);
   // The cache has the very object that was looked at when it was as it is wanted now. When the
   // cache is late, what it hears next brings us back.
-  bool is_known_good(const Wanted& wanted);
+  bool is_known_good(const WantedPtr& wanted);
   void note_good(const WantedPtr& wanted, const wire::Value& found);
   void heed(Removal removal);
   // Goes on without it where there is no such kind, or no right to it.
@@ -94,7 +94,8 @@ class Installer {
     std::string known_as{};
     bool guard = true;
     std::string ca_bundle{};
-    std::vector<Wanted> objects{};
+    std::vector<WantedPtr> standing{};
+    std::vector<WantedPtr> hooks{};
   };
   struct Good {
     std::string uid{};
@@ -102,7 +103,7 @@ class Installer {
     WantedPtr wanted{};
   };
   Mutex mu_;
-  std::shared_ptr<const WantedFor> wanted_ GUARDED_BY(mu_);
+  std::optional<WantedFor> wanted_ GUARDED_BY(mu_);
   std::map<kube::ObjectKey, Good> good_ GUARDED_BY(mu_);  // by resource and name
 };
 

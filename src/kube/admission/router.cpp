@@ -12,6 +12,7 @@ namespace {
 constexpr Duration kDefaultTimeout = std::chrono::seconds{10};
 // Kept back for the way of the answer, and for undoing what was written.
 constexpr double kShareForHandler = 0.8;
+constexpr int kOk = 200;
 
 net::Reply plain(int status, std::string text) {
   return {.status = status,
@@ -47,16 +48,13 @@ AdmissionRouter::AdmissionRouter(Tasks& tasks, metrics::Registry& registry, cons
 void AdmissionRouter::add(std::string path, AdmissionHandler handler) {
   metrics::Histogram& seconds = registry_.histogram("controller_runtime_webhook_latency_seconds",
                                                     "Time of one admission.", {{"webhook", path}});
-  const Route route{std::move(handler), &seconds, path};
-  count(route, 0);
+  const Route route{std::move(handler), &seconds, path, &requests(path, kOk)};
   routes_.insert_or_assign(std::move(path), route);
 }
 
-void AdmissionRouter::count(const Route& route, int code) {
-  metrics::Counter& requests =
-      registry_.counter("controller_runtime_webhook_requests_total", "Admissions by status.",
-                        {{"webhook", route.path}, {"code", fmt::format("{}", code ? code : 200)}});
-  if (code) requests.increment();
+metrics::Counter& AdmissionRouter::requests(const std::string& path, int code) {
+  return registry_.counter("controller_runtime_webhook_requests_total", "Admissions by status.",
+                           {{"webhook", path}, {"code", std::to_string(code)}});
 }
 
 const AdmissionRouter::Route* AdmissionRouter::route_to(std::string_view path) const {
@@ -89,7 +87,7 @@ net::Reply AdmissionRouter::handle(const net::Request& request, std::stop_token 
   const Instant begin = tasks_.now();
   net::Reply reply = answer(*route, request, std::move(stop));
   route->seconds->observe(to_seconds(tasks_.now() - begin));
-  count(*route, reply.status);
+  (reply.status == kOk ? *route->answered : requests(route->path, reply.status)).increment();
   return reply;
 }
 

@@ -40,11 +40,12 @@ class AdmissionRouter {
     AdmissionHandler handler;
     metrics::Histogram* seconds;
     std::string path;
+    metrics::Counter* answered;  // with 200, as nearly all are
   };
   // Null: nothing is served there, or not to the one who asks.
   const Route* route_to(std::string_view path) const;
   net::Reply answer(const Route& route, const net::Request& request, std::stop_token stop);
-  void count(const Route& route, int code);
+  metrics::Counter& requests(const std::string& path, int code);
 
   Tasks& tasks_;
   metrics::Registry& registry_;
