@@ -64,6 +64,15 @@ bool is_api_server(const Config& config, const net::Peer& peer) {
          (config.webhook_client_name.empty() || name == config.webhook_client_name);
 }
 
+// What has the port is not ours to look for.
+Result<std::unique_ptr<net::Server>> started(Result<std::unique_ptr<net::Server>> server,
+                                             std::string_view flag) {
+  if (server) return server;
+  return fail(
+      std::move(server.error())
+          .with_hint(fmt::format("stop what has the port, or choose another with {}", flag)));
+}
+
 Result<std::unique_ptr<net::Server>> start_webhooks(App& app, const Config& config) {
   return net::Server::start(
       {.address = config.webhook_address,
@@ -215,6 +224,11 @@ Result<> prepare_when_served(App& app, const Context& context) {
       if (next_report > begun) log_info("the API server answers", {});
       return {};
     }
+    if (prepared.error().code == Code::forbidden) {
+      return fail(Error(prepared.error())
+                      .with_hint("apply what `berth manifests` of this version prints: it has the "
+                                 "roles and the service account"));
+    }
     if (!may_pass(prepared.error()) || context.expired()) return prepared;
     const Instant now = context.tasks.now();
     if (now >= next_report) {
@@ -240,7 +254,7 @@ OwnServers own_servers(std::string api_server, const Endpoints& endpoints) {
 Result<> serve(App& app, const Config& config, const Context& context,
                const std::function<void(const Endpoints&)>& on_listening,
                const std::function<void(const std::string& ops)>& on_health) {
-  Result<std::unique_ptr<net::Server>> ops = start_ops(app, config);
+  Result<std::unique_ptr<net::Server>> ops = started(start_ops(app, config), "--ops-port");
   if (!ops) return pass(ops);
   const std::string ops_url =
       fmt::format("http://{}:{}", host_in_url(config.ops_address), (*ops)->port());
@@ -249,7 +263,8 @@ Result<> serve(App& app, const Config& config, const Context& context,
     // Told to stop while it waited: nothing was begun.
     return prepared.error().code == Code::stopped ? Result<>() : prepared;
   }
-  Result<std::unique_ptr<net::Server>> webhooks = start_webhooks(app, config);
+  Result<std::unique_ptr<net::Server>> webhooks =
+      started(start_webhooks(app, config), "--webhook-port");
   if (!webhooks) return pass(webhooks);
 
   Endpoints endpoints{.ops = ops_url};

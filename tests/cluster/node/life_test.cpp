@@ -170,7 +170,8 @@ TEST_F(LifeOnNodes, AControllerThatStartsAMinuteBeforeItsApiServerIsLeftToWait) 
   go_away();
 }
 
-// Each mistake is one line of `berth status` or of the controller's log, with what to do.
+// Each mistake is one line of `berth status`, or of the log of a controller that cannot run, with
+// what to do.
 TEST_F(LifeOnNodes, MistakesOfAnInstallationAreTold) {
   const auto status = [&] {
     return berth_->berth(
@@ -186,6 +187,17 @@ TEST_F(LifeOnNodes, MistakesOfAnInstallationAreTold) {
         << what << "\n"
         << last.out << last.err << berth_->story();
   };
+  // In the line with which the controller ends.
+  const auto is_logged = [&](const std::string& what, const std::string& remedy) {
+    std::string log;
+    const auto said = [&] {
+      log = berth_->log();
+      const std::size_t at = log.find(what);
+      if (at == std::string::npos) return false;
+      return std::string_view(log).substr(at, log.find('\n', at) - at).contains(remedy);
+    };
+    EXPECT_TRUE(eventually(kPatience, said)) << what << "\n" << log;
+  };
   const auto print_and_apply = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), "manifests");
     const CommandResult printed = berth_->berth(flags);
@@ -193,12 +205,12 @@ TEST_F(LifeOnNodes, MistakesOfAnInstallationAreTold) {
     EXPECT_TRUE(berth_->kubectl({"apply", "-f", "-"}, printed.out).ok());
   };
   // An image that no node has.
-  print_and_apply({"--image", "berth:nowhere", "--replicas", "1"});
-  is_told("berth:nowhere");
+  print_and_apply({"--image", "registry.example/berth:nowhere", "--replicas", "1"});
+  is_told("registry.example/berth:nowhere");
   // A port of the node that somebody has.
   ASSERT_TRUE(berth_->occupy("9443"));
   print_and_apply(InstalledBerth::on_the_edge());
-  is_told("9443");
+  is_logged("cannot listen on 0.0.0.0:9443", "--webhook-port");
   ASSERT_TRUE(berth_->vacate("9443"));
   EXPECT_EQ(rolled_out(), "");
   // Keys in a Secret that is not there.
@@ -207,7 +219,7 @@ TEST_F(LifeOnNodes, MistakesOfAnInstallationAreTold) {
   // Without its rights.
   ASSERT_TRUE(berth_->kubectl({"delete", "clusterrolebinding", "berth"}).ok());
   ASSERT_TRUE(berth_->kubectl({"delete", "pods", "-n", "berth-system", "--all"}).ok());
-  is_told("orbidden");
+  is_logged("berth: forbidden: ", "berth manifests");
   print_and_apply(InstalledBerth::on_the_edge());
   EXPECT_EQ(rolled_out(), "");
   // A service account that does not exist.
