@@ -154,6 +154,41 @@ TEST_F(MetricsTable, ThePageListsWhatIsServed) {
   }
 }
 
+// The sum of a counter's series, by one label.
+std::map<std::string, double> sums(const std::string& text, const std::string& name,
+                                   const std::string& label) {
+  std::map<std::string, double> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(name + "{")) continue;
+    const std::size_t begin = line.find(label + "=\"") + label.size() + 2;
+    out[line.substr(begin, line.find('"', begin) - begin)] +=
+        std::stod(line.substr(line.rfind(' ')));
+  }
+  return out;
+}
+
+// What is divided on dashboards goes together.
+TEST_F(MetricsTable, RequestsOfOneNameAreCountedAndTimedAlike) {
+  const std::string cloud = "bcs_network_ingress_controller_cloud_";
+  const std::string lib = "bkbcs_ingressctrl_lib_request_";
+  std::string text;
+  EXPECT_TRUE(eventually([&] {
+    text = metrics();
+    const auto total = sums(text, cloud + "request_total", "rpc");
+    return total == sums(text, cloud + "response_time_count", "rpc") &&
+           total == sums(text, lib + "total", "method") &&
+           total == sums(text, lib + "latency_seconds_count", "method");
+  })) << text;
+  const auto total = sums(text, cloud + "request_total", "rpc");
+  for (const char* rpc : {"create_listeners", "change_targets"})
+    EXPECT_GE(total.contains(rpc) ? total.at(rpc) : 0, 1) << rpc;
+  // The edge takes each of these whole, in memory.
+  const auto milliseconds = sums(text, cloud + "response_time_sum", "rpc");
+  const auto seconds = sums(text, lib + "latency_seconds_sum", "method");
+  for (const auto& [rpc, sum] : milliseconds) EXPECT_NEAR(sum, 1000 * seconds.at(rpc), 1e-3) << rpc;
+}
+
 TEST_F(MetricsTable, IngressesAreCountedToo) {
   const std::string text = metrics();
   EXPECT_THAT(text, ::testing::HasSubstr(
