@@ -8,7 +8,6 @@
 #include "api/port_pool.h"
 #include "claims/resolver.h"
 #include "kube/admission/review.h"
-#include "model/load_balancer.h"
 
 namespace berth::admission {
 
@@ -18,17 +17,18 @@ class PortPoolGate {
   using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
 
   PortPoolGate(const claims::ListenerStore& listeners, Neighbours neighbours,
-               claims::RefsOf refs_of, model::LoadBalancerDefaults defaults, IsServed is_served)
+               const claims::Resolver& resolver, IsServed is_served)
       : listeners_(listeners),
         neighbours_(std::move(neighbours)),
-        refs_of_(std::move(refs_of)),
-        defaults_(std::move(defaults)),
+        resolver_(resolver),
         is_served_(std::move(is_served)) {}
 
   // On every replica; any thread.
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
 
  private:
+  // An item keeps the meaning that it has, whatever the defaults are by now.
+  api::ReadingOf reading_of(const api::PortPool& pool) const;
   Result<> check_update(const kube::AdmissionRequest& request, const api::PortPool& after) const;
   // What the load balancers are known not to have.
   Result<> check_segments(const api::PortPool& pool) const;
@@ -46,8 +46,7 @@ class PortPoolGate {
 
   const claims::ListenerStore& listeners_;
   const Neighbours neighbours_;
-  const claims::RefsOf refs_of_;
-  const model::LoadBalancerDefaults defaults_;
+  const claims::Resolver& resolver_;
   const IsServed is_served_;
 };
 

@@ -214,8 +214,8 @@ std::optional<PortsClash> clash_of(std::span<const IngressPorts> wanted,
 
 // What the schema cannot say, inside one object: ranges and enums by protocol, certificates, fields
 // that do not go together, ports that overlap. Errors name the object, the field, what was found
-// and what is allowed.
-Result<> validate(const Ingress& ingress, const model::LoadBalancerDefaults& defaults = {});
+// and what is allowed. Its texts of load balancers are read by `reading`.
+Result<> validate(const Ingress& ingress, const model::Reading& reading = {});
 // What only whoever knows the load balancer can say: some have no segments. `type` is "OPEN" or
 // "INTERNAL", empty where it is not known.
 Result<> validate_segments(const Ingress& ingress, const model::LoadBalancerRef& lb,

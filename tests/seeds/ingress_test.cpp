@@ -22,7 +22,7 @@ void expect_valid(const wire::Value& object, const std::string& where) {
   const auto ingress = api::decode_incoming_ingress(object);
   ASSERT_TRUE(ingress) << where << ": " << ingress.error().to_string();
   for (const auto& defaults : {kTencent, kEdge}) {
-    const Result<> valid = api::validate(*ingress, defaults);
+    const Result<> valid = api::validate(*ingress, {defaults});
     EXPECT_TRUE(valid) << where << ": " << valid.error().to_string();
   }
 }

@@ -73,14 +73,8 @@ struct Parts {
             },
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
-        gate(
-            listeners, {p.core->grantor.book(), listeners},
-            [&resolver = p.core->resolver](const api::PortPool& pool,
-                                           const api::PortPoolItem& item) {
-              return resolver.load_balancers_of(pool, item);
-            },
-            config.load_balancers,
-            [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
+        gate(listeners, {p.core->grantor.book(), listeners}, p.core->resolver,
+             [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
         pool_controller(tasks, p.leader_client, caches, p.core->keeper, sealer, p.core->resolver,
                         events, config.load_balancers, &p.registry),
         binding_controller(
