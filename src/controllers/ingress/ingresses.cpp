@@ -78,21 +78,21 @@ void IngressController::watch() {
   });
   controller_.watch(
       caches_.listeners,
-      [](const auto& change, const auto& emit) {
+      [this](const auto& change, const auto& emit) {
         for (const auto& object : {change.before, change.after}) {
-          if (!object || claims::is_foreign(*object)) continue;
-          const claims::OwnerName owner = claims::owner_of(*object);
-          if (owner.kind == kIngressOwner) emit(IngressKey(owner.key));
+          if (!object) continue;
+          if (const auto owner = frontend::owner_named_by(*object, objects_.type()))
+            emit(IngressKey(*owner));
         }
       },
       kGather);
   controller_.watch(caches_.balancers, [this](const auto& change, const auto& emit) {
     const claims::GrantBook book(caches_.balancers, caches_.blocks);
-    for (const ObjectKey& one : frontend::owners_on(change, kIngressOwner, book))
+    for (const ObjectKey& one : frontend::owners_on(change, objects_.type(), book))
       emit(IngressKey(one));
   });
-  controller_.watch(caches_.blocks, [](const auto& change, const auto& emit) {
-    for (const ObjectKey& one : frontend::owners_in(change, kIngressOwner)) emit(IngressKey(one));
+  controller_.watch(caches_.blocks, [this](const auto& change, const auto& emit) {
+    for (const ObjectKey& one : frontend::owners_in(change, objects_.type())) emit(IngressKey(one));
   });
 }
 
