@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -203,14 +202,6 @@ struct IngressPorts {
   friend bool operator==(const IngressPorts&, const IngressPorts&) = default;
 };
 std::vector<IngressPorts> ports_of(const Ingress& ingress);
-// The first of `wanted` that takes a port which one of `taken` has too, and that one; nothing
-// where they are side by side. They live as long as both lists.
-struct PortsClash {
-  const IngressPorts* wanted = nullptr;
-  const IngressPorts* taken = nullptr;
-};
-std::optional<PortsClash> clash_of(std::span<const IngressPorts> wanted,
-                                   std::span<const IngressPorts> taken);
 
 // What the schema cannot say, inside one object: ranges and enums by protocol, certificates, fields
 // that do not go together, ports that overlap. Errors name the object, the field, what was found

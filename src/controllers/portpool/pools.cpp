@@ -4,13 +4,14 @@
 #include <boost/json.hpp>
 
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_survey.h"
 #include "frontend/failures.h"
+#include "frontend/steps.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
+using frontend::kCatchUp;
 using kube::ObjectKey;
 using kube::Requeue;
 
