@@ -120,8 +120,8 @@ Result<> run_tencent(const TencentFlags& flags) {
   if (Result<> written = write_file(flags.ca_file, (*frontend)->ca_pem(), kReadable); !written)
     return written;
   print(greeting(flags, **frontend));
-  constexpr Duration kLookAgain = std::chrono::hours{1};
-  while (sleep_for(context.tasks, kLookAgain, context.stop)) {
+  constexpr Duration kAnyTime = std::chrono::hours{1};  // it ends when it is told to
+  while (sleep_for(context.tasks, kAnyTime, context.stop)) {
   }
   frontend->reset();
   ::unlink(flags.ca_file.c_str());

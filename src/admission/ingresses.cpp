@@ -37,12 +37,13 @@ Result<AdmissionAnswer> IngressGate::admit(const AdmissionRequest& request) cons
     return AdmissionAnswer{};
   Result<api::Ingress> ingress = api::decode_incoming_ingress(request.object);
   if (!ingress) return fail(std::move(ingress.error()).about(request.describe()));
-  if (Result<> valid = api::validate(*ingress, defaults_); !valid) return pass(valid);
   const Result<api::IngressLoadBalancers> written = api::load_balancers_of(*ingress);
-  if (!written) return fail(Error(written.error()).about(request.describe()));
-  const auto lbs = resolver_.load_balancers_of(
-      {.kind = api::ingress_kind().type.kind, .key = ingress->meta.key(), .uid = ingress->meta.uid},
-      written->texts);
+  if (!written) return fail(written.error());
+  const claims::TextsOf whose{
+      .kind = api::ingress_kind().type.kind, .key = ingress->meta.key(), .uid = ingress->meta.uid};
+  const model::Reading reading = resolver_.reading_of(whose, written->texts);
+  if (Result<> valid = api::validate(*ingress, reading); !valid) return pass(valid);
+  const auto lbs = resolver_.load_balancers_of(whose, written->texts);
   // What a name means may not be known yet: who has the ports is said by the status then.
   if (!lbs) return AdmissionAnswer{.warnings = api::warnings_about(*ingress)};
   for (const model::LoadBalancerRef& lb : *lbs) {

@@ -16,12 +16,8 @@ class IngressGate {
   // Whether somebody carries traffic for it.
   using IsServed = std::function<bool(const model::LoadBalancerRef& lb)>;
 
-  IngressGate(Neighbours neighbours, const claims::Resolver& resolver,
-              model::LoadBalancerDefaults defaults, IsServed is_served)
-      : neighbours_(std::move(neighbours)),
-        resolver_(resolver),
-        defaults_(std::move(defaults)),
-        is_served_(std::move(is_served)) {}
+  IngressGate(Neighbours neighbours, const claims::Resolver& resolver, IsServed is_served)
+      : neighbours_(std::move(neighbours)), resolver_(resolver), is_served_(std::move(is_served)) {}
 
   // On every replica; any thread.
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
@@ -34,7 +30,6 @@ class IngressGate {
 
   const Neighbours neighbours_;
   const claims::Resolver& resolver_;
-  const model::LoadBalancerDefaults defaults_;
   const IsServed is_served_;
 };
 

@@ -113,7 +113,7 @@ class IngressGateTest : public ::testing::Test {
   const claims::GrantBook book_{balancers_, blocks_};
   const claims::Resolver resolver_{book_, listeners_, claims::testing::sealer(), kTencent, {}};
   const IngressGate gate_{
-      {book_, listeners_}, resolver_, kTencent, [](const model::LoadBalancerRef&) { return true; }};
+      {book_, listeners_}, resolver_, [](const model::LoadBalancerRef&) { return true; }};
 };
 
 TEST_F(IngressGateTest, PortsOfEveryOtherOwnerAreRefusedWithItsName) {
@@ -169,6 +169,25 @@ TEST_F(IngressGateTest, SegmentsAreForPublicLoadBalancers) {
   EXPECT_EQ(ask(ingress(mapping(30000, 2, ", ignoreSegment: true"))).refusal, "");
   put({}, "OPEN");
   EXPECT_EQ(ask(ingress(mapping(30000, 2))).refusal, "");
+}
+
+// It is on the edge, from before the process had another default provider.
+TEST_F(IngressGateTest, AnIngressIsCheckedByTheRulesOfWhereItStands) {
+  const auto on_demo = [](const std::string& spec) {
+    std::string out = ingress(spec);
+    out.replace(out.find("ap-nanjing:lb-1"), 15, "demo");
+    return out.replace(out.find("name: front"), 11, "name: front\n  uid: uid-of-front");
+  };
+  EXPECT_THAT(ask(on_demo(rule(81, "TCP")), on_demo(rule(80, "TCP"))).refusal,
+              HasSubstr("'demo' is not the id of a Tencent load balancer"));
+  api::LoadBalancer object;
+  object.meta.name = "edge.demo";
+  object.meta.resource_version = ++version_;
+  object.spec.provider = "edge";
+  object.spec.load_balancer_id = "demo";
+  object.spec.grants = {grant("Ingress", "front", 80, 80)};
+  balancers_.put(std::move(object));
+  EXPECT_EQ(ask(on_demo(rule(81, "TCP")), on_demo(rule(80, "TCP"))).refusal, "");
 }
 
 }  // namespace

@@ -68,13 +68,17 @@ Result<AdmissionAnswer> PortPoolGate::admit(const AdmissionRequest& request) con
   Result<api::PortPool> pool = api::decode_incoming_port_pool(request.object);
   if (!pool) return fail(std::move(pool.error()).about(request.describe()));
   Result<> allowed = request.operation == "UPDATE" ? check_update(request, *pool)
-                                                   : api::validate(*pool, defaults_);
+                                                   : api::validate(*pool, reading_of(*pool));
   if (!allowed) return pass(allowed);
   if (Result<> fits = check_segments(*pool); !fits) return pass(fits);
   if (Result<> free = check_neighbours(request, *pool); !free) return pass(free);
   AdmissionAnswer answer{.warnings = warnings_for(request, *pool)};
   answer.warnings.insert(answer.warnings.end(), doubts->begin(), doubts->end());
   return answer;
+}
+
+api::ReadingOf PortPoolGate::reading_of(const api::PortPool& pool) const {
+  return [this, &pool](const api::PortPoolItem& item) { return resolver_.reading_of(pool, item); };
 }
 
 // What was said when the pool was written need not be said with every change of it.
@@ -94,14 +98,17 @@ std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool)
   std::set<model::Provider> providers;
   for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
     warn_of_neighbours(pool, i, out);
-    const auto lbs = api::load_balancers_of(pool.spec.pool_items[i], defaults_);
-    for (std::size_t j = 0; lbs && j < lbs->size(); ++j) {
-      providers.insert((*lbs)[j].provider);
-      if (is_served_((*lbs)[j])) continue;
+    const api::PortPoolItem& item = pool.spec.pool_items[i];
+    const model::Reading reading = resolver_.reading_of(pool, item);
+    for (std::size_t j = 0; j < item.load_balancer_ids.size(); ++j) {
+      const auto lb = reading.read(item.load_balancer_ids[j]);
+      if (!lb) continue;
+      providers.insert(lb->provider);
+      if (is_served_(*lb)) continue;
       out.push_back(fmt::format(
           "PortPool {}: spec.poolItems[{}].loadBalancerIDs[{}]: nothing here serves {} load "
           "balancers: the item stays NotReady until the controller can",
-          pool.meta.key().to_string(), i, j, model::to_string((*lbs)[j].provider)));
+          pool.meta.key().to_string(), i, j, model::to_string(lb->provider)));
     }
   }
   std::ranges::move(api::warnings_about(pool, providers), std::back_inserter(out));
@@ -111,7 +118,7 @@ std::vector<std::string> PortPoolGate::warnings_about(const api::PortPool& pool)
 Result<> PortPoolGate::check_segments(const api::PortPool& pool) const {
   for (std::size_t i = 0; i < pool.spec.pool_items.size(); ++i) {
     // What a name means may not be known yet: its status says it then.
-    const auto lbs = refs_of_(pool, pool.spec.pool_items[i]);
+    const auto lbs = resolver_.load_balancers_of(pool, pool.spec.pool_items[i]);
     for (const model::LoadBalancerRef& lb : lbs ? *lbs : std::vector<model::LoadBalancerRef>{}) {
       if (Result<> fits = api::validate_segments(pool, i, lb, neighbours_.type_of(lb)); !fits)
         return fits;
@@ -124,7 +131,7 @@ std::vector<std::string> PortPoolGate::granted_to_others(const api::PortPool& po
                                                          std::size_t item) const {
   std::vector<std::string> out;
   const api::PortPoolItem& one = pool.spec.pool_items[item];
-  const auto lbs = refs_of_(pool, one);
+  const auto lbs = resolver_.load_balancers_of(pool, one);
   const auto protocols = api::protocols_of(one);
   if (!lbs || !protocols) return out;
   const Self self{api::port_pool_kind().type.kind, pool.meta.key()};
@@ -161,7 +168,7 @@ void PortPoolGate::warn_of_neighbours(const api::PortPool& pool, std::size_t ite
                                       std::vector<std::string>& out) const {
   const api::PortPoolItem& one = pool.spec.pool_items[item];
   const Self self{api::port_pool_kind().type.kind, pool.meta.key()};
-  const auto lbs = refs_of_(pool, one);
+  const auto lbs = resolver_.load_balancers_of(pool, one);
   const auto protocols = api::protocols_of(one);
   std::vector<std::string> others = granted_to_others(pool, item);
   for (std::size_t i = 0; others.empty() && lbs && protocols && i < lbs->size(); ++i)
@@ -181,7 +188,8 @@ Result<> PortPoolGate::check_update(const AdmissionRequest& request,
                                     const api::PortPool& after) const {
   Result<api::PortPool> before = api::decode_incoming_port_pool(request.old_object);
   if (!before) return fail(std::move(before.error()).about(request.describe()));
-  if (Result<> valid = api::validate_update(*before, after, defaults_); !valid) return valid;
+  if (Result<> valid = api::validate_update(*before, after, reading_of(after)); !valid)
+    return valid;
   for (std::size_t i = 0; i < before->spec.pool_items.size(); ++i) {
     const std::string& name = before->spec.pool_items[i].item_name;
     const bool stays =

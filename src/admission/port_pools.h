@@ -9,7 +9,6 @@
 #include "api/port_pool.h"
 #include "claims/resolver.h"
 #include "kube/admission/review.h"
-#include "model/load_balancer.h"
 
 namespace berth::admission {
 
@@ -21,12 +20,10 @@ class PortPoolGate {
   enum class Taken : std::uint8_t { refused, waited_for };
 
   PortPoolGate(const claims::ListenerStore& listeners, Neighbours neighbours,
-               claims::RefsOf refs_of, model::LoadBalancerDefaults defaults, IsServed is_served,
-               Taken taken = Taken::refused)
+               const claims::Resolver& resolver, IsServed is_served, Taken taken = Taken::refused)
       : listeners_(listeners),
         neighbours_(std::move(neighbours)),
-        refs_of_(std::move(refs_of)),
-        defaults_(std::move(defaults)),
+        resolver_(resolver),
         is_served_(std::move(is_served)),
         taken_(taken) {}
 
@@ -34,6 +31,8 @@ class PortPoolGate {
   Result<kube::AdmissionAnswer> admit(const kube::AdmissionRequest& request) const;
 
  private:
+  // An item keeps the meaning that it has, whatever the defaults are by now.
+  api::ReadingOf reading_of(const api::PortPool& pool) const;
   Result<> check_update(const kube::AdmissionRequest& request, const api::PortPool& after) const;
   // What the load balancers are known not to have.
   Result<> check_segments(const api::PortPool& pool) const;
@@ -56,8 +55,7 @@ class PortPoolGate {
 
   const claims::ListenerStore& listeners_;
   const Neighbours neighbours_;
-  const claims::RefsOf refs_of_;
-  const model::LoadBalancerDefaults defaults_;
+  const claims::Resolver& resolver_;
   const IsServed is_served_;
   const Taken taken_;
 };

@@ -93,13 +93,11 @@ class PortPoolGateTest : public ::testing::Test {
   claims::ListenerStore listeners_;
   claims::BalancerStore balancers_;
   claims::BlockStore blocks_;
-  PortPoolGate gate_{listeners_,
-                     {claims::GrantBook(balancers_, blocks_), listeners_},
-                     [](const api::PortPool&, const api::PortPoolItem& item) {
-                       return api::load_balancers_of(item, kTencent);
-                     },
-                     {},
-                     [](const model::LoadBalancerRef&) { return true; }};
+  const claims::GrantBook book_{balancers_, blocks_};
+  const claims::Resolver resolver_{book_, listeners_, claims::testing::sealer(), kTencent, {}};
+  PortPoolGate gate_{listeners_, {book_, listeners_}, resolver_, [](const model::LoadBalancerRef&) {
+                       return true;
+                     }};
 };
 
 TEST_F(PortPoolGateTest, AnUpdateThatLeavesTheSpecIsNotRefusedForTheSpec) {
@@ -115,6 +113,39 @@ TEST_F(PortPoolGateTest, AnUpdateOfTheSpecMustMakeItRight) {
               HasSubstr("spec.poolItems[0].certificate.certID: is required with protocol TCP_SSL"));
   EXPECT_EQ(update(kOldPool, with(kOldPool, "TCP_SSL", "TCP_SSL, certificate: {certID: front}")),
             "");
+}
+
+// The process was started with another default provider, on which it would be no pool.
+TEST_F(PortPoolGateTest, AnItemIsCheckedByTheRulesOfWhereItStands) {
+  api::LoadBalancer stands;
+  stands.meta.name = model::object_name({model::Provider::tencent, "ap-nanjing", "lb-1"});
+  stands.meta.resource_version = 5;
+  stands.spec = {.provider = "tencent", .region = "ap-nanjing", .load_balancer_id = "lb-1"};
+  stands.spec.grants = {{.protocol = "TCP", .owner_uid = "uid-of-rooms", .item = "a"}};
+  balancers_.put(std::move(stands));
+  const claims::Resolver on_aws{
+      book_, listeners_, claims::testing::sealer(), {model::Provider::aws, "eu-west-1"}, {}};
+  const PortPoolGate gate{
+      listeners_, {book_, listeners_}, on_aws, [](const model::LoadBalancerRef&) { return true; }};
+  const std::string before = R"(
+metadata: {namespace: games, name: rooms, uid: uid-of-rooms}
+spec: {poolItems: [{itemName: a, loadBalancerIDs: [lb-1], startPort: 100, endPort: 110}]}
+)";
+  kube::AdmissionRequest request;
+  request.operation = "UPDATE";
+  request.ns = "games";
+  request.name = "rooms";
+  request.old_object = wire::parse_yaml(before).value();
+  request.object = wire::parse_yaml(with(before, "endPort: 110", "endPort: 120")).value();
+  const auto grown = gate.admit(request);
+  EXPECT_TRUE(grown) << grown.error().to_string();
+  request.object = wire::parse_yaml(with(before, "}]}",
+                                         "}, {itemName: b, loadBalancerIDs: [lb-2], startPort: "
+                                         "200, endPort: 210}]}"))
+                       .value();
+  const auto added = gate.admit(request);
+  ASSERT_FALSE(added) << "what is new is read by the defaults";
+  EXPECT_THAT(added.error().to_string(), HasSubstr("spec.poolItems[1].protocol"));
 }
 
 // Who may write a pool may not read the Pods of every namespace that uses it.

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -203,19 +202,11 @@ struct IngressPorts {
   friend bool operator==(const IngressPorts&, const IngressPorts&) = default;
 };
 std::vector<IngressPorts> ports_of(const Ingress& ingress);
-// The first of `wanted` that takes a port which one of `taken` has too, and that one; nothing
-// where they are side by side. They live as long as both lists.
-struct PortsClash {
-  const IngressPorts* wanted = nullptr;
-  const IngressPorts* taken = nullptr;
-};
-std::optional<PortsClash> clash_of(std::span<const IngressPorts> wanted,
-                                   std::span<const IngressPorts> taken);
 
 // What the schema cannot say, inside one object: ranges and enums by protocol, certificates, fields
 // that do not go together, ports that overlap. Errors name the object, the field, what was found
-// and what is allowed.
-Result<> validate(const Ingress& ingress, const model::LoadBalancerDefaults& defaults = {});
+// and what is allowed. Its texts of load balancers are read by `reading`.
+Result<> validate(const Ingress& ingress, const model::Reading& reading = {});
 // What only whoever knows the load balancer can say: some have no segments. `type` is "OPEN" or
 // "INTERNAL", empty where it is not known.
 Result<> validate_segments(const Ingress& ingress, const model::LoadBalancerRef& lb,

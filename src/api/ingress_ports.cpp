@@ -106,15 +106,4 @@ std::vector<IngressPorts> ports_of(const Ingress& ingress) {
   return out;
 }
 
-std::optional<PortsClash> clash_of(std::span<const IngressPorts> wanted,
-                                   std::span<const IngressPorts> taken) {
-  for (const IngressPorts& one : wanted) {
-    const auto other = std::ranges::find_if(taken, [&](const IngressPorts& has) {
-      return has.transport == one.transport && has.ports.overlaps(one.ports);
-    });
-    if (other != taken.end()) return PortsClash{&one, &*other};
-  }
-  return std::nullopt;
-}
-
 }  // namespace berth::api

@@ -8,7 +8,6 @@
 namespace berth::api {
 namespace {
 
-using model::LoadBalancerDefaults;
 using model::LoadBalancerRef;
 
 Failure refuse(const Ingress& ingress, const Breach& breach) {
@@ -34,7 +33,7 @@ std::string find_fault(const LoadBalancerRef& ref, const std::string& text, bool
 }
 
 Result<std::vector<LoadBalancerRef>> read_load_balancers(const Ingress& ingress,
-                                                         const LoadBalancerDefaults& defaults) {
+                                                         const model::Reading& reading) {
   Result<IngressLoadBalancers> named = load_balancers_of(ingress);
   if (!named) return pass(named);
   const std::string path =
@@ -42,7 +41,7 @@ Result<std::vector<LoadBalancerRef>> read_load_balancers(const Ingress& ingress,
                   named->by_name ? kLoadBalancerNamesAnnotation : kLoadBalancerIdsAnnotation);
   std::vector<LoadBalancerRef> out;
   for (const std::string& text : named->texts) {
-    Result<LoadBalancerRef> ref = model::parse_load_balancer(text, defaults);
+    Result<LoadBalancerRef> ref = reading.read(text);
     if (!ref) return refuse(ingress, {path, with_hint(ref.error())});
     const std::string fault = find_fault(*ref, text, named->by_name, out);
     if (!fault.empty()) return refuse(ingress, {path, fault});
@@ -99,8 +98,8 @@ void check_overlaps(const Ingress& ingress, const Providers& providers, Breaches
 
 }  // namespace
 
-Result<> validate(const Ingress& ingress, const LoadBalancerDefaults& defaults) {
-  Result<std::vector<LoadBalancerRef>> load_balancers = read_load_balancers(ingress, defaults);
+Result<> validate(const Ingress& ingress, const model::Reading& reading) {
+  Result<std::vector<LoadBalancerRef>> load_balancers = read_load_balancers(ingress, reading);
   if (!load_balancers) return pass(load_balancers);
   if (const auto breaches = check(ingress.spec, "spec"); !breaches.empty())
     return refuse(ingress, breaches.front());

@@ -14,7 +14,7 @@ const LoadBalancerDefaults kEdge{};
 const LoadBalancerDefaults kAws{Provider::aws, "eu-west-1"};
 
 std::string refusal_of(const Ingress& ingress, const LoadBalancerDefaults& defaults) {
-  const Result<> valid = validate(ingress, defaults);
+  const Result<> valid = validate(ingress, {defaults});
   if (valid) return "";
   EXPECT_EQ(valid.error().object, "Ingress games/web");
   EXPECT_EQ(valid.error().code, Code::invalid);

@@ -211,22 +211,22 @@ TEST(Ingress, APodHasOneListenerForItsPortsUnlessItIsToldOtherwise) {
 
 TEST(Ingress, ListenersHaveTheNamesOfUpstream) {
   const auto plain = ListenerNames::plain;
-  const auto told_apart = ListenerNames::with_protocol;
+  const auto with_protocol = ListenerNames::with_protocol;
   const IngressRule tcp{.port = 8000, .protocol = "TCP"};
   const IngressRule tls{.port = 8000, .protocol = "TCP_SSL"};
   const IngressRule https{.port = 443, .protocol = "HTTPS"};
   EXPECT_EQ(rule_listener_name(kFirst, tcp, plain), "lb-1-8000");
-  EXPECT_EQ(rule_listener_name(kFirst, tcp, told_apart), "lb-1-tcp-8000");
-  EXPECT_EQ(rule_listener_name(kFirst, tls, told_apart), "lb-1-tcpssl-8000");
+  EXPECT_EQ(rule_listener_name(kFirst, tcp, with_protocol), "lb-1-tcp-8000");
+  EXPECT_EQ(rule_listener_name(kFirst, tls, with_protocol), "lb-1-tcpssl-8000");
   EXPECT_EQ(rule_listener_name(kFirst, https, plain), "lb-1-443");
-  EXPECT_EQ(rule_listener_name(kFirst, https, told_apart), "lb-1-443");
+  EXPECT_EQ(rule_listener_name(kFirst, https, with_protocol), "lb-1-443");
   const PortMapping udp{.protocol = "UDP"};
   const PortMapping http{.protocol = "HTTP"};
   EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8000}, plain), "lb-1-8000-0");
   EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8004}, plain), "lb-1-8000-8004");
-  EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8000}, told_apart), "lb-1-udp-8000");
-  EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8004}, told_apart), "lb-1-udp-8000-8004");
-  EXPECT_EQ(mapping_listener_name(kFirst, http, {8000, 8000}, told_apart), "lb-1-8000-0");
+  EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8000}, with_protocol), "lb-1-udp-8000");
+  EXPECT_EQ(mapping_listener_name(kFirst, udp, {8000, 8004}, with_protocol), "lb-1-udp-8000-8004");
+  EXPECT_EQ(mapping_listener_name(kFirst, http, {8000, 8000}, with_protocol), "lb-1-8000-0");
   const model::LoadBalancerRef arn{
       model::Provider::aws, "eu-west-1",
       "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/rooms/50dc6c495c0c"};
@@ -277,20 +277,6 @@ TEST(Ingress, WhatIsNotValidTakesNoPorts) {
                    "startIndex: 3, endIndex: 3, protocol: TCP}, {startPort: 1, endIndex: "
                    "9223372036854775807, segmentLength: 9223372036854775807, protocol: TCP}]}"))
           .empty());
-}
-
-TEST(Ingress, PortsClashWhereTransportAndNumberAreTheSame) {
-  const std::vector<IngressPorts> taken{{"spec.rules[0]", Transport::tcp, {80, 80}},
-                                        {"spec.rules[1]", Transport::udp, {100, 109}}};
-  const std::vector<IngressPorts> beside{{"spec.rules[0]", Transport::udp, {80, 80}},
-                                         {"spec.rules[1]", Transport::udp, {110, 119}},
-                                         {"spec.rules[2]", Transport::udp, {99, 99}}};
-  EXPECT_FALSE(clash_of(beside, taken));
-  const std::vector<IngressPorts> across{{"spec.rules[4]", Transport::udp, {90, 100}}};
-  const auto clash = clash_of(across, taken);
-  ASSERT_TRUE(clash);
-  EXPECT_EQ(clash->wanted->field, "spec.rules[4]");
-  EXPECT_EQ(clash->taken->field, "spec.rules[1]");
 }
 
 }  // namespace

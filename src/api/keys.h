@@ -16,7 +16,6 @@ inline constexpr std::string_view kFinalizer = "ingresscontroller.bkbcs.tencent.
 // Of PortBindings.
 inline constexpr std::string_view kBindingTypeLabel = "type.portbinding.bkbcs.tencent.com";
 inline constexpr std::string_view kPodBinding = "Pod";
-inline constexpr std::string_view kNodeBinding = "Node";
 inline constexpr std::string_view kUnreadySinceAnnotation =
     "unready_timestamp.networkextension.bkbcs.tencent.com";
 

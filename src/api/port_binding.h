@@ -63,8 +63,6 @@ struct PortBinding {
 // How a binding stands, beside kReady and kNotReady.
 inline constexpr std::string_view kCleaning = "Cleaning";
 inline constexpr std::string_view kCleaned = "Cleaned";
-// How an item of it stands first. Users' programs know it in this spelling.
-inline constexpr std::string_view kInitializing = "Initializeing";
 
 // As many as a Pod may ask for, each of them for TCP and UDP.
 inline constexpr std::size_t kMaxPortBindings = 128;

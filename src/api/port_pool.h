@@ -2,12 +2,14 @@
 // bcs-ingress-controller have it.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "api/kind.h"
 #include "api/listener_parts.h"
 #include "model/load_balancer.h"
+#include "model/load_balancer_name.h"
 #include "model/port.h"
 
 namespace berth::api {
@@ -95,15 +97,18 @@ Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
     const PortPoolItem& item, const model::LoadBalancerDefaults& defaults);
 
 // What the schema cannot say: ranges that are upside down, names and ranges that repeat. Errors
-// name the object, the field, what was found and what is allowed.
-Result<> validate(const PortPool& pool, const model::LoadBalancerDefaults& defaults = {});
+// name the object, the field, what was found and what is allowed. `reading_of` says what the texts
+// of an item are read by.
+using ReadingOf = std::function<model::Reading(const PortPoolItem& item)>;
+ReadingOf by_defaults(model::LoadBalancerDefaults defaults = {});  // of items that stand nowhere
+Result<> validate(const PortPool& pool, const ReadingOf& reading_of = by_defaults());
 // What only whoever knows the load balancer can say: some have no segments. `type` is "OPEN" or
 // "INTERNAL", empty where it is not known.
 Result<> validate_segments(const PortPool& pool, std::size_t item, const model::LoadBalancerRef& lb,
                            std::string_view type);
 // What may not change, and ranges that may only grow.
 Result<> validate_update(const PortPool& before, const PortPool& after,
-                         const model::LoadBalancerDefaults& defaults = {});
+                         const ReadingOf& reading_of = by_defaults());
 // What is taken as it was written and does nothing, or something else than one might think: one
 // sentence for each, with object and field.
 std::vector<std::string> warnings_about(const PortPool& pool);

@@ -116,7 +116,7 @@ std::optional<Breach> check_provider(const ReadItem& read, const std::string& te
 }
 
 std::optional<Breach> check_item(ReadItem& read, const std::string& path,
-                                 const LoadBalancerDefaults& defaults) {
+                                 const model::Reading& reading) {
   const PortPoolItem& item = *read.item;
   if (auto breach = check_ids(item, path)) return breach;
   if (auto breach = check_range(item, path)) return breach;
@@ -126,7 +126,7 @@ std::optional<Breach> check_item(ReadItem& read, const std::string& path,
   if (auto breach = check_tls(read, path)) return breach;
   for (std::size_t i = 0; i < item.load_balancer_ids.size(); ++i) {
     const std::string here = fmt::format("{}.loadBalancerIDs[{}]", path, i);
-    Result<LoadBalancerRef> ref = model::parse_load_balancer(item.load_balancer_ids[i], defaults);
+    Result<LoadBalancerRef> ref = reading.read(item.load_balancer_ids[i]);
     if (!ref) {
       const Error& error = ref.error();
       return Breach{here, error.hint.empty() ? error.message : error.message + ": " + error.hint};
@@ -270,7 +270,11 @@ Result<std::vector<LoadBalancerRef>> load_balancers_of(const PortPoolItem& item,
   return out;
 }
 
-Result<> validate(const PortPool& pool, const LoadBalancerDefaults& defaults) {
+ReadingOf by_defaults(LoadBalancerDefaults defaults) {
+  return [reading = model::Reading{std::move(defaults)}](const PortPoolItem&) { return reading; };
+}
+
+Result<> validate(const PortPool& pool, const ReadingOf& reading_of) {
   if (const auto breach = check_name(pool.meta.name)) return refuse(pool, *breach);
   if (const auto breaches = check(pool.spec, "spec"); !breaches.empty())
     return refuse(pool, breaches.front());
@@ -278,7 +282,8 @@ Result<> validate(const PortPool& pool, const LoadBalancerDefaults& defaults) {
   for (const PortPoolItem& item : pool.spec.pool_items) {
     const std::size_t j = items.size();
     ReadItem read{.item = &item};
-    if (const auto breach = check_item(read, fmt::format("spec.poolItems[{}]", j), defaults))
+    if (const auto breach =
+            check_item(read, fmt::format("spec.poolItems[{}]", j), reading_of(item)))
       return refuse(pool, *breach);
     if (const auto breach = check_attribute_for(pool, read)) return refuse(pool, *breach);
     for (std::size_t i = 0; i < j; ++i) {
@@ -299,8 +304,8 @@ Result<> validate_segments(const PortPool& pool, std::size_t item, const LoadBal
 }
 
 Result<> validate_update(const PortPool& before, const PortPool& after,
-                         const LoadBalancerDefaults& defaults) {
-  if (Result<> valid = validate(after, defaults); !valid) return valid;
+                         const ReadingOf& reading_of) {
+  if (Result<> valid = validate(after, reading_of); !valid) return valid;
   if (const auto breaches = check_update(before.spec, after.spec, "spec"); !breaches.empty()) {
     return refuse(after, breaches.front());
   }

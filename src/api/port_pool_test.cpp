@@ -99,7 +99,7 @@ TEST(PortPool, AttributesAreWhatTheLoadBalancersTake) {
   const auto refused = [](const std::string& attribute, const model::LoadBalancerDefaults& at) {
     std::string yaml = kTwoItems;
     yaml.replace(yaml.find("spec:"), 5, "spec:\n  listenerAttribute: {" + attribute + "}");
-    const Result<> valid = validate(pool(yaml), at);
+    const Result<> valid = validate(pool(yaml), by_defaults(at));
     return valid ? "" : valid.error().field + ": " + valid.error().message;
   };
   const model::LoadBalancerDefaults edge{};

@@ -1,5 +1,6 @@
 // Requests that only the leader may answer, on every replica: the leader answers, another one hands
-// the request on or says when to come again. Any thread.
+// the request on or says when to come again. No module has such a server yet; allocators of
+// addresses will. Any thread.
 #pragma once
 
 #include <functional>

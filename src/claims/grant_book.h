@@ -67,6 +67,10 @@ class GrantBook {
 
   const BalancerStore& balancers() const { return *balancers_; }
 
+  // Cost of each answer about a load balancer: its list (512 grants at the most), and the grants of
+  // the blocks that are entered: all of them for `on` without ports, else those that lie there. Of
+  // answers about an owner: the same on the load balancers where he has something, by index.
+
   // All, on the load balancer of this object.
   std::vector<ledger::Grant> on(std::string_view balancer) const;
   // Those that lie on these ports.

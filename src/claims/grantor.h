@@ -135,8 +135,6 @@ class Grantor {
 
   std::vector<ledger::Holding> holdings(std::string_view balancer,
                                         const WhichListeners& which) const;
-  std::vector<ledger::Holding> held_around(std::string_view balancer,
-                                           const std::vector<const ledger::Grant*>& wanted) const;
   Result<> restore(const Context& context, const model::LoadBalancerRef& lb,
                    const std::vector<ledger::Holding>& own);
   Result<Tried> try_restore(const Context& context, const model::LoadBalancerRef& lb,

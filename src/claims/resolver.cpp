@@ -5,8 +5,8 @@
 
 namespace berth::claims {
 
-Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
-    const TextsOf& whose, std::span<const std::string> texts) const {
+model::Reading Resolver::reading_of(const TextsOf& whose,
+                                    std::span<const std::string> texts) const {
   std::vector<model::Standing> stands_on = granted_to(whose);
   const bool known = std::ranges::all_of(texts, [&](const std::string& text) {
     return std::ranges::any_of(
@@ -16,7 +16,12 @@ Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
   if (!known || stands_on.size() < texts.size()) {
     for (model::Standing& one : held_by(whose, stands_on)) stands_on.push_back(std::move(one));
   }
-  return model::resolve(texts, defaults_, stands_on, [&](const model::LoadBalancerRef& named) {
+  return {defaults_, std::move(stands_on)};
+}
+
+Result<std::vector<model::LoadBalancerRef>> Resolver::load_balancers_of(
+    const TextsOf& whose, std::span<const std::string> texts) const {
+  return model::resolve(texts, reading_of(whose, texts), [&](const model::LoadBalancerRef& named) {
     return look_up_(named, whose.key.ns);
   });
 }

@@ -40,16 +40,25 @@ class Resolver {
         defaults_(std::move(defaults)),
         look_up_(std::move(look_up)) {}
 
+  // What texts are read by, without asking anybody: for whoever checks an object before it is acted
+  // on. Cost: the owner's grants, and where one of the texts is not among them its Listeners.
+  model::Reading reading_of(const TextsOf& whose, std::span<const std::string> texts) const;
+  model::Reading reading_of(const api::PortPool& pool, const api::PortPoolItem& item) const {
+    return reading_of(texts_of(pool, item), item.load_balancer_ids);
+  }
+
   // In the order of the texts.
   Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
       const TextsOf& whose, std::span<const std::string> texts) const;
   Result<std::vector<model::LoadBalancerRef>> load_balancers_of(
       const api::PortPool& pool, const api::PortPoolItem& item) const {
-    return load_balancers_of({kPoolOwner, pool.meta.key(), pool.meta.uid, item.item_name},
-                             item.load_balancer_ids);
+    return load_balancers_of(texts_of(pool, item), item.load_balancer_ids);
   }
 
  private:
+  static TextsOf texts_of(const api::PortPool& pool, const api::PortPoolItem& item) {
+    return {kPoolOwner, pool.meta.key(), pool.meta.uid, item.item_name};
+  }
   std::vector<model::Standing> granted_to(const TextsOf& whose) const;
   // With the names that are sealed on its Listeners.
   std::vector<model::Standing> held_by(const TextsOf& whose,

@@ -91,9 +91,13 @@ bool is_foreign(const api::Listener& listener) {
 }
 
 OwnerName owner_of(const api::Listener& listener) {
-  return {std::string(kube::get(listener.meta.labels, api::kOwnerKindKey)),
-          {std::string(listener.meta.ns.view()),
-           std::string(kube::get(listener.meta.labels, api::kOwnerNameKey))}};
+  const std::string_view kind = kube::get(listener.meta.labels, api::kOwnerKindKey);
+  std::string_view name = kube::get(listener.meta.labels, api::kOwnerNameKey);
+  // A label has less room than a name.
+  for (const kube::OwnerReference& one : listener.meta.owners)
+    if (one.kind.view() == kind && one.name != name && api::label_value(one.name) == name)
+      name = one.name;
+  return {std::string(kind), {std::string(listener.meta.ns.view()), std::string(name)}};
 }
 
 std::string owner_key(std::string_view kind, const kube::ObjectKey& key) {

@@ -48,7 +48,8 @@ class SlotIndex {
   using IsOurs = std::function<bool(const api::Listener& listener)>;
   SlotIndex(ListenerStore& listeners, PoolStore& pools, IsOurs is_ours);
 
-  // `start` spreads replicas: see ledger::SlotTable.
+  // `start` spreads replicas: see ledger::SlotTable, whose cost it has. A change of a Listener
+  // costs one look at its bits; a change of a pool, all of its Listeners.
   std::optional<SlotChoice> choose(const SlotRequest& request, std::uint32_t start) const;
   // The same, and until `settle` no other call is given that slot: admissions of one process that
   // run side by side would all try the lowest one.

@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t kSha256Bytes = 32;
 constexpr std::size_t kMd5Bytes = 16;
-constexpr std::size_t kTokenBytes = 16;
-
 using Digest = std::array<unsigned char, kSha256Bytes>;
 
 void require(bool done, std::string_view what) {
@@ -95,7 +93,5 @@ std::string random_bytes(std::size_t count) {
           "random_bytes");
   return out;
 }
-
-std::string random_token() { return hex_encode(random_bytes(kTokenBytes)); }
 
 }  // namespace berth::crypto

@@ -22,7 +22,5 @@ bool constant_time_equal(std::string_view a, std::string_view b);
 
 // From the system's entropy: never the same twice, so code under simulation uses base::Random.
 std::string random_bytes(std::size_t count);
-// 128 bits as 32 hex digits: cannot be guessed, and fits a Kubernetes label value.
-std::string random_token();
 
 }  // namespace berth::crypto

@@ -1,4 +1,5 @@
-// Signed JSON Web Tokens, as Google takes them in exchange for an access token. Pure functions.
+// Signed JSON Web Tokens, as Google takes them in exchange for an access token: for its driver,
+// which is to come. Pure functions.
 #pragma once
 
 #include <string>

@@ -41,7 +41,7 @@ struct SignedRequest {
 };
 
 // Adds X-Amz-Date, X-Amz-Security-Token where there is one, and Authorization. Services other than
-// S3, which encodes paths differently.
+// S3, which encodes paths differently. For the driver of AWS, which is to come.
 SignedRequest sign_aws(const RequestParts& request, const CloudCredentials& credentials,
                        std::string_view region, std::string_view service, WallTime at);
 

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace berth::edge {
 namespace {
@@ -20,7 +21,7 @@ std::size_t ports_of_the_kernel() {
   if (const Result<std::string> text = read_file(kRange, kMaxFile)) {
     const char* const end = text->data() + text->size();
     const char* at = std::from_chars(text->data(), end, first).ptr;
-    at = std::find_if(at, end, [](char c) { return c >= '0' && c <= '9'; });
+    at = std::find_if(at, end, is_digit);
     std::from_chars(at, end, last);
   }
   return last >= first ? last - first + 1 : 0;

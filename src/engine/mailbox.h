@@ -4,6 +4,9 @@
 // One worker at a time serves a place. While it does, wishes collect in the box; the newest of a
 // key counts. Where writes must follow each other, the places of one load balancer or gateway take
 // turns. Any task may call any member. Bounded by the number of distinct keys.
+//
+// Cost: the logarithm of places and keys; where writes are serial, the places of that load balancer
+// when its turn begins and ends.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@ namespace berth::frontend {
 namespace {
 
 std::string name_of(const Owner& owner) {
-  return claims::owner_key(owner.type.kind, {owner.listeners_ns, owner.key.name});
+  return claims::owner_key(owner.type.kind, listeners_key(owner));
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ class Contenders {
   // In place of what it wanted before; nothing is wanted by one that is being deleted.
   void put(const Owner& owner, const std::vector<WantedGrant>& wanted);
   void erase(const std::string& owner_uid);
-  // Those that had this name and are not the one of this uid: they are gone.
+  // Those that had this name and are not the one of this uid: they are gone. `key` is a
+  // `listeners_key`.
   void erase_former(std::string_view kind, const kube::ObjectKey& key, const std::string& uid);
   // Those of a kind, before they are all told anew: while somebody else led, some may have gone.
   void forget(std::string_view kind);

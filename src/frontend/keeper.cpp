@@ -36,14 +36,15 @@ std::vector<ListenerPtr> Keeper::listeners_of(std::string_view kind,
 Result<> Keeper::settle_grants(const Context& context, const kube::ResourceType& type,
                                const kube::ObjectKey& key, const std::string& uid,
                                Round& round) const {
-  house_.contenders.erase_former(type.kind, key, uid);
+  const kube::ObjectKey named = listeners_key(type, key, house_.home);
+  house_.contenders.erase_former(type.kind, named, uid);
   // Of all parts: one that has left its owner asks for none.
-  Result<> restored = house_.grantor.restore(context, listeners_of(type.kind, key));
+  Result<> restored = house_.grantor.restore(context, listeners_of(type.kind, named));
   if (!restored &&
       (was_overtaken(restored.error()) || restored.error().code == Code::already_exists))
     return note(round);
   if (!restored) return restored;
-  for (const std::string& former : book().uids_of(type.kind, key)) {
+  for (const std::string& former : book().uids_of(type.kind, named)) {
     if (former == uid) continue;
     // Where a Listener of it is left, the grant stays; its end brings us back.
     Result<> released = house_.grantor.release(context, former);
@@ -221,7 +222,7 @@ Result<> Keeper::release_left(const Context& context, const Owner& owner,
 
 Result<bool> Keeper::let_go(const Context& context, const Owner& owner, Round& round) const {
   house_.contenders.erase(owner.uid);
-  const auto listeners = listeners_of(owner.type.kind, {owner.listeners_ns, owner.key.name});
+  const auto listeners = listeners_of(owner.type.kind, listeners_key(owner));
   if (!listeners.empty()) {
     if (Result<> removed = remove_free(context, listeners, round); !removed) return pass(removed);
     return false;  // the end of the last one brings its owner back

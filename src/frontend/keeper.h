@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <string>
 #include <vector>
 
 #include "api/clients.h"
@@ -38,13 +39,14 @@ class Keeper {
     claims::Courtesy& courtesy;
     Contenders& contenders;
     model::LoadBalancerDefaults defaults;
+    std::string home;  // our namespace: where Listeners of cluster-scoped owners live
   };
   explicit Keeper(House house)
       : house_(std::move(house)), objects_(api::listeners(house_.client, house_.listeners)) {}
 
   // First at each look, of whoever has this name: what its Listeners stand on is granted to it, and
   // what was granted to one before it of that name (whose finalizer somebody took off) is released.
-  // `key` has the namespace of its Listeners; `uid` is empty when nobody has the name now.
+  // `key` is that of the object; `uid` is empty when nobody has the name now.
   Result<> settle_grants(const Context& context, const kube::ResourceType& type,
                          const kube::ObjectKey& key, const std::string& uid, Round& round) const;
 

@@ -11,6 +11,7 @@
 #include "api/keys.h"
 #include "api/walkers.h"
 #include "claims/resolver.h"
+#include "frontend/steps.h"
 #include "frontend/test_support.h"
 #include "kube/client/test_scripted_api.h"
 #include "sim/kernel/kernel.h"
@@ -84,8 +85,7 @@ class KeeperTest : public ::testing::Test {
     refusals_.clear();
     overtaken_ = false;
     Round round;
-    EXPECT_TRUE(keeper_.settle_grants(context_, owner.type, {owner.listeners_ns, owner.key.name},
-                                      owner.uid, round));
+    EXPECT_TRUE(keeper_.settle_grants(context_, owner.type, owner.key, owner.uid, round));
     std::vector<WantedGrant> wanted;
     for (const WantedPart& part : parts)
       wanted.insert(wanted.end(), part.grants.begin(), part.grants.end());
@@ -131,8 +131,14 @@ class KeeperTest : public ::testing::Test {
   claims::Grantor grantor_{client_, balancers_, blocks_, listeners_, claims::testing::sealer()};
   claims::Courtesy courtesy_;
   Contenders contenders_;
-  Keeper keeper_{
-      {client_, listeners_, grantor_, claims::testing::sealer(), courtesy_, contenders_, {}}};
+  Keeper keeper_{{client_,
+                  listeners_,
+                  grantor_,
+                  claims::testing::sealer(),
+                  courtesy_,
+                  contenders_,
+                  {},
+                  "berth-system"}};
   const Context context_{.tasks = tasks_};
   const Owner main_ = stage("main");
   std::vector<std::string> refusals_;
@@ -240,6 +246,72 @@ TEST_F(KeeperTest, AListenerWhoseAnswerWasLostIsNoErrorTheNextTime) {
   EXPECT_FALSE(run(make)) << "whether it was made is not known";
   EXPECT_TRUE(run(make)) << "it is there";
   EXPECT_THAT(listeners(), ElementsAre("demo-30000"));
+}
+
+// All that the kit asks of an object.
+struct Arena {
+  kube::ObjectMeta meta{};
+};
+Result<Arena> read_arena(wire::JsonReader& reader, std::string_view text) {
+  static const kube::MetaRules kRules{.finalizers = true};
+  Arena out;
+  Result<> read = kube::decode_object(reader, text, testing::kArena, kRules, out.meta,
+                                      [](std::string_view, wire::JsonNode) {});
+  return read ? Result<Arena>(std::move(out)) : fail(read.error());
+}
+
+// Arena "dome" has port 30000. Its Listeners live in our namespace, and it in none.
+class ClusterScopedTest : public KeeperTest {
+ protected:
+  ClusterScopedTest() {
+    api_.put(testing::kArena, wire::Object{{"apiVersion", "example.dev/v1"},
+                                           {"kind", "Arena"},
+                                           {"metadata", wire::Object{{"name", "dome"}}}});
+    look();
+    const Owner owner = owner_of(testing::kArena, arena()->meta, "berth-system");
+    keep(owner, {part_of(owner, "all", {30000, 30000})});
+  }
+  std::shared_ptr<const Arena> arena() {
+    const wire::Value* const now = api_.find(testing::kArena, kDome);
+    if (!now) return nullptr;
+    wire::JsonReader reader;
+    return std::make_shared<const Arena>(read_arena(reader, wire::to_json(*now)).value());
+  }
+  // A look at the name, as every front end begins one. True: there is somebody to look at.
+  bool look() {
+    return run([this] {
+      const auto over = begin(context_, keeper_, objects_, kDome, arena().get());
+      EXPECT_TRUE(over) << over.error().to_string();
+      return over && !*over;
+    });
+  }
+
+  static inline const kube::ObjectKey kDome{"", "dome"};
+  kube::Store<Arena> arenas_;
+  const kube::Typed<Arena> objects_{client_, arenas_, testing::kArena, read_arena};
+};
+
+TEST_F(ClusterScopedTest, HasItsFinalizerAndItsListenersInOurNamespace) {
+  EXPECT_TRUE(look());
+  EXPECT_TRUE(claims::has_our_finalizer(arena()->meta));
+  EXPECT_THAT(grants(), ElementsAre("30000-30000 of dome/all"));
+  EXPECT_TRUE(api_.find(api::listener_kind().type, {"berth-system", "demo-30000"}));
+}
+
+TEST_F(ClusterScopedTest, GrantsThatPeopleTakeOutComeBack) {
+  api_.edit(api::load_balancer_kind().type, {"", "edge.demo"},
+            wire::Object{{"spec", wire::Object{{"grants", wire::Array{}}}}});
+  ASSERT_THAT(grants(), IsEmpty());
+  EXPECT_TRUE(look());
+  EXPECT_THAT(grants(), ElementsAre("30000-30000 of dome/all"));
+}
+
+// Its finalizer was taken off by hand.
+TEST_F(ClusterScopedTest, WhatAFormerOneHadIsReleased) {
+  api_.erase(testing::kArena, kDome);
+  api_.erase(api::listener_kind().type, {"berth-system", "demo-30000"});
+  EXPECT_FALSE(look());
+  EXPECT_THAT(grants(), IsEmpty());
 }
 
 }  // namespace

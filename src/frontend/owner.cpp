@@ -11,7 +11,18 @@ Owner owner_of(const kube::ResourceType& type, const kube::ObjectMeta& meta,
           .key = meta.key(),
           .uid = meta.uid,
           .created = meta.created,
-          .listeners_ns = std::string(meta.ns.view().empty() ? home : meta.ns.view())};
+          .listeners_ns = listeners_key(type, meta.key(), home).ns};
+}
+
+kube::ObjectKey listeners_key(const Owner& owner) { return {owner.listeners_ns, owner.key.name}; }
+
+kube::ObjectKey listeners_key(const kube::ResourceType& type, const kube::ObjectKey& key,
+                              std::string_view home) {
+  return {type.namespaced ? key.ns : std::string(home), key.name};
+}
+
+kube::ObjectKey object_key(const kube::ResourceType& type, const kube::ObjectKey& listeners_key) {
+  return {type.namespaced ? listeners_key.ns : std::string(), listeners_key.name};
 }
 
 ledger::GrantOwner grant_owner(const Owner& owner) {

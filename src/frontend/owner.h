@@ -24,6 +24,14 @@ struct Owner {
 // `home` is our own namespace.
 Owner owner_of(const kube::ResourceType& type, const kube::ObjectMeta& meta, std::string_view home);
 
+// What grants and labels of Listeners name it by: with the namespace of its Listeners, since
+// neither of them says whether its kind is namespaced.
+kube::ObjectKey listeners_key(const Owner& owner);
+kube::ObjectKey listeners_key(const kube::ResourceType& type, const kube::ObjectKey& key,
+                              std::string_view home);
+// The way back: the object of this kind that they mean.
+kube::ObjectKey object_key(const kube::ResourceType& type, const kube::ObjectKey& listeners_key);
+
 // As grants name it.
 ledger::GrantOwner grant_owner(const Owner& owner);
 // As `metadata.ownerReferences` of its Listeners has it: as their controller.

@@ -44,16 +44,18 @@ std::optional<std::vector<const api::Grant*>> added(const Grants& before, const 
   return out;
 }
 
-void add_owner(std::set<kube::ObjectKey>& out, const api::Grant& grant, std::string_view kind) {
-  if (grant.owner_kind == kind) out.insert({grant.owner_namespace, grant.owner_name});
+void add_owner(std::set<kube::ObjectKey>& out, const api::Grant& grant,
+               const kube::ResourceType& type) {
+  if (grant.owner_kind == type.kind)
+    out.insert(object_key(type, {grant.owner_namespace, grant.owner_name}));
 }
 
 template <class T>
-std::set<kube::ObjectKey> all_in(const kube::Change<T>& change, std::string_view kind) {
+std::set<kube::ObjectKey> all_in(const kube::Change<T>& change, const kube::ResourceType& type) {
   std::set<kube::ObjectKey> out;
   for (const auto& object : {change.before, change.after}) {
     if (!object) continue;
-    for (const api::Grant& grant : object->spec.grants) add_owner(out, grant, kind);
+    for (const api::Grant& grant : object->spec.grants) add_owner(out, grant, type);
   }
   return out;
 }
@@ -85,30 +87,39 @@ bool has_no_news(const api::PortBlock& before, const api::PortBlock& after) {
 // block.
 template <class T>
 std::optional<std::set<kube::ObjectKey>> who_got(const kube::Change<T>& change,
-                                                 std::string_view kind) {
+                                                 const kube::ResourceType& type) {
   if (!change.before || !change.after || !has_no_news(*change.before, *change.after))
     return std::nullopt;
   const auto more = added(change.before->spec.grants, change.after->spec.grants);
   if (!more) return std::nullopt;
   std::set<kube::ObjectKey> out;
-  for (const api::Grant* const grant : *more) add_owner(out, *grant, kind);
+  for (const api::Grant* const grant : *more) add_owner(out, *grant, type);
   return out;
 }
 
 }  // namespace
 
+std::optional<kube::ObjectKey> owner_named_by(const api::Listener& listener,
+                                              const kube::ResourceType& type) {
+  if (claims::is_foreign(listener)) return std::nullopt;
+  const claims::OwnerName owner = claims::owner_of(listener);
+  if (owner.kind != type.kind) return std::nullopt;
+  return object_key(type, owner.key);
+}
+
 std::set<kube::ObjectKey> owners_in(const kube::Change<api::PortBlock>& change,
-                                    std::string_view kind) {
-  if (auto some = who_got(change, kind)) return std::move(*some);
-  return all_in(change, kind);
+                                    const kube::ResourceType& type) {
+  if (auto some = who_got(change, type)) return std::move(*some);
+  return all_in(change, type);
 }
 
 std::set<kube::ObjectKey> owners_on(const kube::Change<api::LoadBalancer>& change,
-                                    std::string_view kind, const claims::GrantBook& book) {
-  if (auto some = who_got(change, kind)) return std::move(*some);
-  std::set<kube::ObjectKey> out = all_in(change, kind);
+                                    const kube::ResourceType& type, const claims::GrantBook& book) {
+  if (auto some = who_got(change, type)) return std::move(*some);
+  std::set<kube::ObjectKey> out = all_in(change, type);
   for (const ledger::Grant& grant : book.on(change.object().meta.name))
-    if (grant.owner.kind == kind) out.insert({grant.owner.ns, grant.owner.name});
+    if (grant.owner.kind == type.kind)
+      out.insert(object_key(type, {grant.owner.ns, grant.owner.name}));
   return out;
 }
 

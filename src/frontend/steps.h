@@ -99,14 +99,19 @@ Result<std::map<std::string, PartReport>> ensure_all(const Context& context, con
   return reports;
 }
 
+// The owner of this kind that the Listener belongs to; nothing where it is another kind's, or
+// another controller's.
+std::optional<kube::ObjectKey> owner_named_by(const api::Listener& listener,
+                                              const kube::ResourceType& type);
+
 // Owners of a kind to whom a change of the block says something: those that have a grant in it, or
 // had; where grants came to it and nothing else happened, those who got them.
 std::set<kube::ObjectKey> owners_in(const kube::Change<api::PortBlock>& change,
-                                    std::string_view kind);
+                                    const kube::ResourceType& type);
 
 // The same of a load balancer, with those whose grants lie in its blocks. Most writes of a load
 // balancer with many owners are a grant for one of them, and a number of listeners that grows.
 std::set<kube::ObjectKey> owners_on(const kube::Change<api::LoadBalancer>& change,
-                                    std::string_view kind, const claims::GrantBook& book);
+                                    const kube::ResourceType& type, const claims::GrantBook& book);
 
 }  // namespace berth::frontend

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/keys.h"
+#include "api/port_pool.h"
+#include "frontend/test_support.h"
+
 namespace berth::frontend {
 namespace {
 
@@ -50,12 +54,12 @@ class OwnersTest : public ::testing::Test {
     const claims::GrantBook book(balancers_, blocks_);
     return names(owners_on({std::make_shared<const api::LoadBalancer>(before_),
                             std::make_shared<const api::LoadBalancer>(after_)},
-                           "PortPool", book));
+                           api::port_pool_kind().type, book));
   }
   std::set<std::string> concerned_in_block() const {
     return names(owners_in({std::make_shared<const api::PortBlock>(block_),
                             std::make_shared<const api::PortBlock>(block_after_)},
-                           "PortPool"));
+                           api::port_pool_kind().type));
   }
   static std::set<std::string> names(const std::set<kube::ObjectKey>& keys) {
     std::set<std::string> out;
@@ -121,6 +125,32 @@ TEST_F(OwnersTest, TheSameHoldsForBlocks) {
   block_after_ = block_;
   block_after_.spec.grants.clear();
   EXPECT_THAT(concerned_in_block(), ElementsAre("inside"));
+}
+
+// In grants and labels such an owner has the namespace of its Listeners; its object has none.
+TEST_F(OwnersTest, ClusterScopedOwnersAreFoundByTheirNames) {
+  using Keys = std::set<kube::ObjectKey>;
+  api::Grant dome = grant("dome", 500, 510, "Arena");
+  dome.owner_namespace = "berth-system";
+  give(dome);
+  const kube::Change<api::LoadBalancer> more{std::make_shared<const api::LoadBalancer>(before_),
+                                             std::make_shared<const api::LoadBalancer>(after_)};
+  const kube::Change<api::LoadBalancer> fewer{more.after, more.before};
+  const claims::GrantBook book(balancers_, blocks_);
+  const Keys found{{"", "dome"}};
+  EXPECT_EQ(owners_on(more, testing::kArena, book), found);
+  EXPECT_EQ(owners_on(fewer, testing::kArena, book), found);
+  block_after_.spec.grants.push_back(dome);
+  const kube::Change<api::PortBlock> in_block{std::make_shared<const api::PortBlock>(block_),
+                                              std::make_shared<const api::PortBlock>(block_after_)};
+  EXPECT_EQ(owners_in(in_block, testing::kArena), found);
+  api::Listener listener;
+  listener.meta.ns = kube::Interned("berth-system");
+  claims::testing::put(listener.meta.labels, api::kOwnerKindKey, "Arena");
+  claims::testing::put(listener.meta.labels, api::kOwnerNameKey, "dome");
+  claims::testing::put(listener.meta.annotations, claims::kItemAnnotation, "all");
+  EXPECT_EQ(owner_named_by(listener, testing::kArena), (kube::ObjectKey{"", "dome"}));
+  EXPECT_EQ(owner_named_by(listener, testing::kStage), std::nullopt);
 }
 
 }  // namespace

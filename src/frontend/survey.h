@@ -49,7 +49,9 @@ struct Sight {
 };
 
 // `reports` has the problem of each part whose ports are not granted: its Listeners are not missed.
-// A part without Listeners is one that cannot be read: nothing is said of what it has.
+// A part without Listeners is one that cannot be read: nothing is said of what it has. Cost: a look
+// by name for each Listener that is wanted, and each that the owner has; one seal is judged for
+// each that may need another.
 Survey survey(const Owner& owner, const std::vector<WantedPart>& parts,
               std::map<std::string, PartReport> reports, const Sight& sight);
 

@@ -43,7 +43,7 @@ class HealthFeed {
 
   // Hears how each target of the rule is, as soon as that is known, and of every change; of one
   // that has left the rule, nothing more. What is known already is told before this returns. The
-  // feed outlives what is returned.
+  // feed outlives what is returned. Nobody follows yet: readiness gates by health will.
   [[nodiscard]] virtual std::unique_ptr<Following> follow(const Place& place, const RuleRef& rule,
                                                           OnHealth on_health) = 0;
 

@@ -37,19 +37,11 @@ bool agrees(const model::HealthCheck& wished, const model::HealthCheck& reported
          agrees_unless_left(wished.http_codes, reported.http_codes);
 }
 
-// A provider that does not know the version of a content reports none.
-bool agrees(const model::Certificate& wished, const model::Certificate& reported) {
-  return wished.reference == reported.reference &&
-         (reported.version.empty() || wished.version == reported.version);
-}
-
 bool agrees(const Boxed<model::Tls>& wished, const Boxed<model::Tls>& reported) {
   if (!wished) return true;
   if (!reported || wished->client_ca.has_value() != reported->client_ca.has_value()) return false;
-  if (wished->client_ca && !agrees(*wished->client_ca, *reported->client_ca)) return false;
-  return std::ranges::equal(
-      wished->certificates, reported->certificates,
-      [](const model::Certificate& a, const model::Certificate& b) { return agrees(a, b); });
+  if (wished->client_ca && *wished->client_ca != *reported->client_ca) return false;
+  return wished->certificates == reported->certificates;
 }
 
 // Any other half is of the listener itself.

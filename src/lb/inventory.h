@@ -1,6 +1,9 @@
 // Inventory: what is known of the listeners of one load balancer, from the provider's list and from
 // our own confirmed changes since. Found by id, by name and by port.
 //
+// Cost: of a look, the logarithm of the listeners and what is found; of a change, that and the
+// rules and targets of its listener; of a list, all of it.
+//
 // Owned by whoever serves the load balancer; not thread-safe. Listeners share no port of one
 // transport: no provider lets them. What is half made takes no port and is not found by one.
 #pragma once

@@ -371,14 +371,12 @@ TEST(Plan, WhatCannotBeChangedIsMadeAnew) {
   EXPECT_THAT(plan_one(wish(plain, kFirst, {90, 99}), with_plain, rules).removals, IsEmpty());
 }
 
-TEST(Plan, ACertificateOfAnotherContentIsAnother) {
+TEST(Plan, ACertificateIsWhatItsReferenceNames) {
   ListenerSpec spec = web("berth-w", {}, Protocol::https);
-  spec.attributes.tls = model::Tls{.certificates = {{"games/web", "2"}}};
+  spec.attributes.tls = model::Tls{.certificates = {{"games/web"}}};
   ListenerSpec reported = spec;
   EXPECT_TRUE(plan_one(wish(spec), inventory({there("l1", reported)})).empty());
-  reported.attributes.tls->certificates[0].version = "";
-  EXPECT_TRUE(plan_one(wish(spec), inventory({there("l1", reported)})).empty());
-  reported.attributes.tls->certificates[0].version = "1";
+  reported.attributes.tls->certificates[0].reference = "games/former";
   EXPECT_THAT(plan_one(wish(spec), inventory({there("l1", reported)})).listeners, SizeIs(1));
 }
 

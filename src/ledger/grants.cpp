@@ -190,12 +190,4 @@ bool is_granted(std::span<const Grant> grants, const Stand& stand) {
   });
 }
 
-bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
-                model::Transport transport, const model::PortRange& ports) {
-  return std::ranges::any_of(grants, [&](const Grant& grant) {
-    return grant.owner.uid == owner_uid && grant.transport == transport &&
-           grant.ports.contains(ports);
-  });
-}
-
 }  // namespace berth::ledger

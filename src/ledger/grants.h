@@ -93,8 +93,5 @@ inline Stand stand_of(const Holding& holding) {
 bool is_granted(std::span<const Grant> grants, const Stand& stand);
 // What the same item of the owner has for that transport: one range, or several after a rebuild.
 std::vector<Grant> own_grants(std::span<const Grant> grants, const Grant& wanted);
-// Inside a grant of this owner, whichever item has it.
-bool is_granted(std::span<const Grant> grants, std::string_view owner_uid,
-                model::Transport transport, const model::PortRange& ports);
 
 }  // namespace berth::ledger

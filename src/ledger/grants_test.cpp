@@ -32,7 +32,7 @@ TEST(Grants, AnItemMayGrowUntilItMeetsSomebody) {
   grants = with_grant(grants, grant("b", 30020, 30029), {}).value();
   grants = with_grant(grants, grant("a", 30000, 30019), {}).value();
   EXPECT_EQ(grants.size(), 2u);
-  EXPECT_TRUE(is_granted(grants, "uid-a", Transport::tcp, {30015, 30015}));
+  EXPECT_TRUE(is_granted(grants, {"uid-a", "games", "item1", Transport::tcp, {30015, 30015}}));
   EXPECT_FALSE(with_grant(grants, grant("a", 30000, 30020), {}));
 }
 
@@ -40,7 +40,7 @@ TEST(Grants, ItemsOfOneOwnerAreToldApart) {
   auto grants = with_grant({}, grant("a", 30000, 30009), {}).value();
   EXPECT_FALSE(with_grant(grants, grant("a", 30005, 30015, Transport::tcp, "item2"), {}));
   grants = with_grant(grants, grant("a", 30010, 30015, Transport::tcp, "item2"), {}).value();
-  EXPECT_FALSE(is_granted(grants, "uid-a", Transport::tcp, {30009, 30010}));
+  EXPECT_FALSE(is_granted(grants, {"uid-a", "games", "item1", Transport::tcp, {30009, 30010}}));
   EXPECT_EQ(without_unused(grants, std::span(grants).first(1), {}).size(), 1u);
   EXPECT_TRUE(without_unused(grants, grants, {}).empty());
   EXPECT_EQ(without_unused(grants, {}, {}).size(), 2u);

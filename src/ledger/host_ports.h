@@ -49,7 +49,7 @@ class HostPortUse {
   // Forgets reservations that have run out. To be called before a choice.
   void expire(Instant now);
 
-  // Pods and reservations that have the port.
+  // Pods and reservations that have the port: for whoever checks the choice, and metrics to come.
   std::uint32_t use_of(model::Port port) const;
 
  private:

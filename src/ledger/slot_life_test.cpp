@@ -110,9 +110,9 @@ class Explorer {
   }
   // Of a Listener that has no claim of its own: the one of a peer, on another load balancer.
   void late_write(const Life& life) {
-    const bool rests = life.claim && (life.claim->state == SlotState::kept ||
+    const bool waits = life.claim && (life.claim->state == SlotState::kept ||
                                       life.claim->state == SlotState::quarantined);
-    if (life.late || !rests) return;
+    if (life.late || !waits) return;
     Life next = life;
     next.late = true;
     next.spec = bound_pod(life);

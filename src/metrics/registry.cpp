@@ -101,7 +101,6 @@ Gauge::Gauge() : impl_(std::make_unique<prometheus::Gauge>()) {}
 Gauge::~Gauge() = default;
 void Gauge::set(double value) { impl_->Set(value); }
 void Gauge::increment(double by) { impl_->Increment(by); }
-void Gauge::decrement(double by) { impl_->Decrement(by); }
 double Gauge::value() const { return impl_->Value(); }
 
 Histogram::Histogram(const Buckets& buckets)

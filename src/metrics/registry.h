@@ -53,7 +53,6 @@ class Gauge {
   ~Gauge();
   void set(double value);
   void increment(double by = 1);
-  void decrement(double by = 1);
   double value() const;
 
  private:

@@ -78,7 +78,7 @@ TEST(Registry, GaugesGoBothWays) {
   Gauge& depth = registry.gauge("depth", "Keys that wait.");
   depth.set(5);
   depth.increment();
-  depth.decrement(2);
+  depth.increment(-2);
   EXPECT_EQ(depth.value(), 4);
   EXPECT_THAT(registry.text(), HasSubstr("\ndepth 4\n"));
 }

@@ -54,7 +54,6 @@ struct Certificate {
   // The provider's id; or, where it keeps none, the Listener's namespace, a slash, and what its
   // owner wrote (lb/certificates.h).
   std::string reference{};
-  std::string version{};  // of its content; empty where the reference names one content for ever
 
   friend auto operator<=>(const Certificate&, const Certificate&) = default;
 };

@@ -79,11 +79,11 @@ TEST(Listener, SortedItsRulesAndTheirTargetsAreInOrder) {
 }
 
 TEST(Listener, AttributesAreComparedByWhatTheyHold) {
-  const Tls tls{.certificates = {{.reference = "cert-1", .version = "7"}}};
+  const Tls tls{.certificates = {{.reference = "cert-1"}}};
   ListenerAttributes one{.tls = tls};
   const ListenerAttributes copy = one;
   EXPECT_EQ(one, copy);
-  one.tls->certificates[0].version = "8";
+  one.tls->certificates[0].reference = "cert-2";
   EXPECT_NE(one, copy) << "a copy has its own";
   EXPECT_NE(copy, ListenerAttributes{});
   EXPECT_NE((RuleAttributes{.health_check = HealthCheck{}}), RuleAttributes{})

@@ -14,13 +14,15 @@ bool is_named(std::string_view text, const Standing& standing) {
 }
 
 // Ids before names: who writes an id means it, whatever others are called.
-const Standing* stands_for(std::string_view text, const LoadBalancerRef& by_default,
+const Standing* stands_for(std::string_view text, const Result<LoadBalancerRef>& by_default,
                            std::span<const Standing> stands_on) {
   const auto first = [&](const auto& fits) -> const Standing* {
     const auto it = std::ranges::find_if(stands_on, fits);
     return it == stands_on.end() ? nullptr : &*it;
   };
-  if (const auto* it = first([&](const Standing& one) { return one.lb == by_default; })) return it;
+  const auto* const same =
+      first([&](const Standing& one) { return by_default && one.lb == *by_default; });
+  if (same) return same;
   if (const auto* it = first([&](const Standing& one) { return may_mean(text, one.lb); }))
     return it;
   return first([&](const Standing& one) { return is_named(text, one); });
@@ -61,19 +63,22 @@ std::string text_of_id(std::string_view text, const LoadBalancerRef& lb) {
   return may_mean(text, lb) ? std::string(text) : to_string(lb);
 }
 
+Result<LoadBalancerRef> Reading::read(std::string_view text) const {
+  // Some defaults say less than others: where it stands says what is missing.
+  Result<LoadBalancerRef> ref = parse_load_balancer(text, defaults);
+  const Standing* const stands = stands_for(text, ref, stands_on);
+  return stands ? stands->lb : std::move(ref);
+}
+
 Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
-                                             const LoadBalancerDefaults& defaults,
-                                             std::span<const Standing> stands_on,
-                                             const LookUp& look_up) {
+                                             const Reading& reading, const LookUp& look_up) {
   std::vector<LoadBalancerRef> out;
   for (const std::string& text : texts) {
-    Result<LoadBalancerRef> ref = parse_load_balancer(text, defaults);
+    Result<LoadBalancerRef> ref = reading.read(text);
     if (!ref) return pass(ref);
-    if (const Standing* const stands = stands_for(text, *ref, stands_on)) {
-      *ref = stands->lb;
-    } else if (is_name(*ref)) {
-      ref = look_up(*ref);
-    }
+    const bool stands =
+        std::ranges::find(reading.stands_on, *ref, &Standing::lb) != reading.stands_on.end();
+    if (!stands && is_name(*ref)) ref = look_up(*ref);
     if (!ref) return pass(ref);
     out.push_back(std::move(*ref));
   }

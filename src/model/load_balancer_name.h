@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/load_balancer.h"
 
@@ -33,11 +34,18 @@ std::string text_of_id(std::string_view text, const LoadBalancerRef& lb);
 // Asks what a name means, which stands where the id would.
 using LookUp = std::function<Result<LoadBalancerRef>(const LoadBalancerRef& named)>;
 
-// What the texts of one owner mean. Where it stands already stays what it is, whatever the defaults
-// are by now and whoever has the name; defaults and names decide about what is new.
+// What the texts of one owner are read by.
+struct Reading {
+  LoadBalancerDefaults defaults{};
+  std::vector<Standing> stands_on{};
+
+  // Where the owner stands already stays what it is, whatever the defaults are by now and whoever
+  // has the name; defaults decide about what is new. A new name stays one (`is_name`).
+  Result<LoadBalancerRef> read(std::string_view text) const;
+};
+
+// What the texts of one owner mean, once new names were asked for.
 Result<std::vector<LoadBalancerRef>> resolve(std::span<const std::string> texts,
-                                             const LoadBalancerDefaults& defaults,
-                                             std::span<const Standing> stands_on,
-                                             const LookUp& look_up);
+                                             const Reading& reading, const LookUp& look_up);
 
 }  // namespace berth::model

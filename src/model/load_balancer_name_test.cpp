@@ -56,7 +56,7 @@ TEST(LoadBalancerName, OtherDefaultsMoveNobodyWhoStands) {
         LoadBalancerDefaults{Provider::tencent, "ap-z"}, LoadBalancerDefaults{Provider::edge, ""},
         LoadBalancerDefaults{Provider::aws, "eu-west-1"},
         LoadBalancerDefaults{Provider::gcp, "ap-y", "play"}}) {
-    const auto refs = resolve(texts, later, stands_on, kNobody);
+    const auto refs = resolve(texts, {later, stands_on}, kNobody);
     ASSERT_TRUE(refs);
     for (std::size_t i = 0; i < refs->size(); ++i) EXPECT_EQ((*refs)[i], stands_on[i].lb);
   }
@@ -64,35 +64,36 @@ TEST(LoadBalancerName, OtherDefaultsMoveNobodyWhoStands) {
 
 TEST(LoadBalancerName, WhatATextSaysItselfMovesItsOwner) {
   const Stands stands_on{{{Provider::tencent, "ap-x", "lb-1"}}};
-  EXPECT_EQ(resolve(Texts{"ap-y:lb-1"}, kNanjing, stands_on, kNobody)->front(),
+  EXPECT_EQ(resolve(Texts{"ap-y:lb-1"}, {kNanjing, stands_on}, kNobody)->front(),
             (LoadBalancerRef{Provider::tencent, "ap-y", "lb-1"}));
-  EXPECT_EQ(resolve(Texts{"lb-2"}, kNanjing, stands_on, kNobody)->front(), kSecond);
+  EXPECT_EQ(resolve(Texts{"lb-2"}, {kNanjing, stands_on}, kNobody)->front(), kSecond);
 }
 
 TEST(LoadBalancerName, ANameIsAskedForBeforeAnythingStands) {
-  EXPECT_EQ(resolve(Texts{"my-clb"}, kNanjing, {}, look_up)->front(), kFirst);
-  EXPECT_EQ(resolve(Texts{"ap-nanjing:my-clb"}, kNanjing, {}, look_up)->front(), kFirst);
-  const auto none = resolve(Texts{"lb-2", "ap-x:my-clb"}, kNanjing, {}, look_up);
+  EXPECT_EQ(resolve(Texts{"my-clb"}, {kNanjing}, look_up)->front(), kFirst);
+  EXPECT_EQ(resolve(Texts{"ap-nanjing:my-clb"}, {kNanjing}, look_up)->front(), kFirst);
+  const auto none = resolve(Texts{"lb-2", "ap-x:my-clb"}, {kNanjing}, look_up);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, Code::not_found);
 }
 
 TEST(LoadBalancerName, WhoHasTheNameLaterMovesNobody) {
   const Stands stands_on{{kSecond, "my-clb"}};
-  EXPECT_EQ(resolve(Texts{"my-clb"}, kNanjing, stands_on, kNobody)->front(), kSecond);
-  EXPECT_EQ(resolve(Texts{"ap-nanjing:my-clb"}, kNanjing, stands_on, kNobody)->front(), kSecond);
+  EXPECT_EQ(resolve(Texts{"my-clb"}, {kNanjing, stands_on}, kNobody)->front(), kSecond);
+  EXPECT_EQ(resolve(Texts{"ap-nanjing:my-clb"}, {kNanjing, stands_on}, kNobody)->front(), kSecond);
 }
 
 TEST(LoadBalancerName, AnIdIsNoNameOfAnother) {
-  EXPECT_EQ(resolve(Texts{"lb-1"}, kNanjing, Stands{{kSecond, "lb-1"}, {kFirst}}, kNobody)->front(),
-            kFirst);
+  EXPECT_EQ(
+      resolve(Texts{"lb-1"}, {kNanjing, Stands{{kSecond, "lb-1"}, {kFirst}}}, kNobody)->front(),
+      kFirst);
   EXPECT_TRUE(may_mean("my-clb", Standing{kFirst, "my-clb"}));
   EXPECT_FALSE(may_mean("ap-x:my-clb", Standing{kFirst, "my-clb"}));
   EXPECT_FALSE(may_mean("my-clb", Standing{kFirst}));
 }
 
 TEST(LoadBalancerName, ANameAndTheIdOfOneLoadBalancerAreNamedTwice) {
-  const auto twice = resolve(Texts{"lb-1", "my-clb"}, kNanjing, {}, look_up);
+  const auto twice = resolve(Texts{"lb-1", "my-clb"}, {kNanjing}, look_up);
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error().to_string(),
             "invalid: 'lb-1' and 'my-clb' are one load balancer, ap-nanjing:lb-1 "

@@ -67,7 +67,6 @@ constexpr std::array<ProviderTraits, 4> kTraits{
     ProviderTraits{.name = "edge",
                    .title = "edge",
                    .is_id = is_any,
-                   .has_regions = false,
                    .certificates_are_secrets = true,
                    .abilities = {.serial_writes = false,
                                  .outlives_caller = false,

@@ -30,7 +30,8 @@ struct Abilities {
   std::size_t rule_batch = 20;     // rules that are made, changed or removed
   std::size_t target_batch = 250;  // targets of all changes of one call
   bool has_ranges = true;          // a listener may have more than one port
-  bool has_open_ranges = false;    // and may have all of them, without an end
+  // And may have all of them, without an end: for drivers to come.
+  bool has_open_ranges = false;
   bool has_both_protocols = true;  // TCP and UDP on one port, as two listeners
   // What listeners may speak.
   ProtocolSet protocols{Protocol::tcp,  Protocol::udp,  Protocol::tcp_udp, Protocol::tls,
@@ -44,7 +45,6 @@ struct ProviderTraits {
   std::string_view title;  // for people: "AWS"
   // Whether a text has the form of an id. What has not is a name, and the provider is asked for it.
   bool (*is_id)(std::string_view text);
-  bool has_regions = true;
   // Ids are unique within one account only, so that a reference names it.
   bool has_account_in_id = false;
   // Some have gateways with several addresses, each with ports of its own.

@@ -2,7 +2,8 @@
 //
 // `cmd/berth` adds what every command has (--kubeconfig, --context, -o json) and prints the reply;
 // the module says what else may be given and what is done with it. It runs once, on the main task
-// of a process of its own, with the rights of whoever called it.
+// of a process of its own, with the rights of whoever called it. No module has one yet but the
+// example of the tests; allocators of addresses will.
 #pragma once
 
 #include <functional>

@@ -61,8 +61,10 @@ class Previewer {
     request.object = document.object;
     if (before) {
       request.old_object = *before;
-      // Only what is applied counts of what is written.
+      // Only what is applied counts of what is written; who it is, the server knows.
       request.object.get_object().erase("status");
+      (void)wire::set_at(request.object, "/metadata/uid",
+                         wire::Value(wire::string_at(*before, "/metadata/uid")));
     }
     const bool is_pool = document.kind == &api::port_pool_kind();
     Result<kube::AdmissionAnswer> answer =
@@ -82,12 +84,11 @@ class Previewer {
 
  private:
   admission::PortPoolGate pool_gate() const {
-    return {house_.listeners(), neighbours(), refs_of(), options_.defaults,
+    return {house_.listeners(), neighbours(), resolver_,
             [](const LoadBalancerRef&) { return true; }};
   }
   admission::IngressGate ingress_gate() const {
-    return {neighbours(), resolver_, options_.defaults,
-            [](const LoadBalancerRef&) { return true; }};
+    return {neighbours(), resolver_, [](const LoadBalancerRef&) { return true; }};
   }
   admission::Neighbours neighbours() const { return {book_, house_.listeners()}; }
   claims::RefsOf refs_of() const {

@@ -40,7 +40,8 @@ std::string edited_by_kubectl(Scene& scene) {
   scene.ends_here();
   return told(result, {"(Forbidden)", fmt::format("Listener {}/{}", scene.tenant.ns(), name),
                        "metadata.annotations[berth.dev/claim]", "spec", "by Berth alone",
-                       "change the PortPool or the Pod instead", "verb repair on listeners."});
+                       "change its owner (a PortPool, an Ingress) or the Pod instead",
+                       "verb repair on listeners."});
 }
 
 std::string deleted_by_kubectl(Scene& scene) {

@@ -74,13 +74,14 @@ struct Parts {
     controller.watch(stages,
                      [](const auto& change, const auto& emit) { emit(Key::of(change.object())); });
     controller.watch(core.listeners.store(), [](const auto& change, const auto& emit) {
-      const claims::OwnerName owner = claims::owner_of(change.object());
-      if (owner.kind == kind().type.kind) emit(Key(owner.key));
+      if (const auto owner = frontend::owner_named_by(change.object(), kind().type))
+        emit(Key(*owner));
     });
     p.manager.add(controller.core());
     // Whoever may write a Stage says whom its port leads to.
     core.vouchers.emplace(kind().type.kind, [this](const api::Listener& listener) -> Result<> {
-      const auto stage = stages.get(claims::owner_of(listener).key);
+      const auto owner = frontend::owner_named_by(listener, kind().type);
+      const auto stage = owner ? stages.get(*owner) : nullptr;
       if (stage && api::backends_of(listener.spec).front()->ip == stage->spec.address) return {};
       return fail(Code::forbidden, "no Stage leads there");
     });
@@ -97,10 +98,13 @@ struct Parts {
   }
 
   Result<Requeue> keep(const Context& context, const Stage& stage, const frontend::Owner& owner) {
-    const auto lb = model::parse_load_balancer(stage.spec.load_balancer_id, config.load_balancers);
-    if (!lb) return tell(context, stage, {.message = lb.error().to_string()});
+    // A text means what it meant when its owner got what it has, whatever the defaults are by now.
+    const auto lbs = core.resolver.load_balancers_of(
+        {.kind = kind().type.kind, .key = frontend::listeners_key(owner), .uid = owner.uid},
+        {&stage.spec.load_balancer_id, 1});
+    if (!lbs) return tell(context, stage, {.message = lbs.error().to_string()});
     const frontend::OpenWant open{
-        .part = kPart, .lbs = {*lb}, .transports = {model::Transport::tcp}, .range = kRange};
+        .part = kPart, .lbs = *lbs, .transports = {model::Transport::tcp}, .range = kRange};
     const Result<frontend::Choice> choice = core.keeper.choose(owner, open);
     if (!choice) return tell(context, stage, {.message = choice.error().to_string()});
     std::vector<frontend::WantedPart> parts{
@@ -139,7 +143,7 @@ struct Parts {
 }  // namespace
 
 const api::KindInfo& kind() {
-  static const api::KindInfo kKind{.type = {"example.dev", "v1", "stages", "Stage"},
+  static const api::KindInfo kKind{.type = {"example.dev", "v1", "stages", "Stage", false},
                                    .singular = "stage",
                                    .doc = "A port of a load balancer for an address.",
                                    .spec_fields = api::fields_of<StageSpec>,
@@ -152,8 +156,7 @@ module::Declaration declare(const module::Config&) {
   return {.name = "stages",
           .about = "ports of a load balancer for addresses",
           .kinds = {{.info = &kind(), .place = 90, .made_by_users = true}},
-          .reads = {{.type = kind().type}},
-          .commands = {list_command()}};
+          .reads = {{.type = kind().type}}};
 }
 
 std::shared_ptr<void> build(module::Platform& p) { return std::make_shared<Parts>(p); }

@@ -1,10 +1,10 @@
-// A front end of one small kind: a Stage gives an address a port of a load balancer.
+// A front end of one small kind: a Stage gives an address a port of a load balancer. It belongs to
+// the whole cluster: its Listeners live in our namespace.
 #pragma once
 
 #include <memory>
 
 #include "module/platform.h"
-#include "report/part.h"
 
 namespace berth::example {
 
@@ -31,9 +31,6 @@ Result<Stage> decode(const wire::Value& object);
 // Its line in the list of modules.
 module::Declaration declare(const module::Config& config);
 std::shared_ptr<void> build(module::Platform& platform);
-// What it tells people (stages_told.cpp).
-extern const report::Part kReport;
-module::Command list_command();
 
 }  // namespace stages
 }  // namespace berth::example

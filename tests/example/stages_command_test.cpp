@@ -7,7 +7,7 @@
 
 #include "kube/client/test_fake_transport.h"
 #include "module_commands.h"
-#include "stages.h"
+#include "stages_told.h"
 
 namespace berth::example {
 namespace {
@@ -17,10 +17,10 @@ using ::testing::HasSubstr;
 
 constexpr const char* kTwoStages = R"({"apiVersion":"example.dev/v1","kind":"StageList",
 "metadata":{"resourceVersion":"7"},"items":[
-{"metadata":{"name":"main","namespace":"games","uid":"u-1","resourceVersion":"5"},
+{"metadata":{"name":"main","uid":"u-1","resourceVersion":"5"},
  "spec":{"loadBalancerID":"edge:demo","address":"10.0.0.1","port":8000},"status":{"publicPort":45000}},
-{"metadata":{"name":"side","namespace":"games","uid":"u-2","resourceVersion":"6"},
- "spec":{"loadBalancerID":"edge:demo","address":"10.0.0.2","port":8000},"status":{"message":"no port is free"}}]})";
+{"metadata":{"name":"side","uid":"u-2","resourceVersion":"6"},
+ "spec":{"loadBalancerID":"edge:arena","address":"10.0.0.2","port":8000},"status":{"message":"no port is free"}}]})";
 
 struct Outcome {
   int code = 0;
@@ -56,7 +56,7 @@ class CommandTest : public ::testing::Test {
   }
   Outcome stages(std::vector<std::string> words) {
     words.insert(words.begin(), "stages");
-    return berth(std::move(words), {stages::list_command()});
+    return berth(std::move(words), stages::declare_with_command({}).commands);
   }
   // One that says what it was given.
   Outcome given(std::vector<std::string> words) {
@@ -83,13 +83,15 @@ class CommandTest : public ::testing::Test {
 
 TEST_F(CommandTest, PrintsForPeopleAndForPrograms) {
   transport_.answer(200, kTwoStages).answer(200, kTwoStages);
-  const Outcome people = stages({"-n", "games", "--kubeconfig", "somewhere"});
+  const Outcome people = stages({"--kubeconfig", "somewhere"});
   EXPECT_EQ(people.code, 1) << "one has no port";
-  EXPECT_THAT(people.out, HasSubstr("games/main   45000"));
+  EXPECT_THAT(people.out, HasSubstr("main    45000"));
   EXPECT_THAT(people.out, HasSubstr("no port is free"));
   EXPECT_EQ(kubeconfig_, "somewhere");
-  EXPECT_THAT(transport_.requests.at(0).url, HasSubstr("/namespaces/games/stages"));
-  const auto json = wire::parse_json(stages({"-o", "json"}).out);
+  EXPECT_THAT(transport_.requests.at(0).url, HasSubstr("/apis/example.dev/v1/stages"));
+  const Outcome of_demo = stages({"-l", "edge:demo", "-o", "json"});
+  EXPECT_EQ(of_demo.code, 0) << "it is the other that has no port";
+  const auto json = wire::parse_json(of_demo.out);
   ASSERT_TRUE(json);
   EXPECT_EQ(wire::int_at(*json, "/0/port"), 45000);
 }
@@ -97,8 +99,8 @@ TEST_F(CommandTest, PrintsForPeopleAndForPrograms) {
 TEST_F(CommandTest, HelpHasAnExample) {
   const Outcome help = stages({"--help"});
   EXPECT_EQ(help.code, 0);
-  for (const char* part : {"Which Stage has which port", "--namespace", "--kubeconfig", "json|text",
-                           "berth stages -n games -o json"})
+  for (const char* part : {"Which Stage has which port", "--load-balancer", "--kubeconfig",
+                           "json|text", "berth stages -l edge:demo -o json"})
     EXPECT_THAT(help.out, HasSubstr(part));
 }
 

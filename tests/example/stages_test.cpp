@@ -1,5 +1,5 @@
 // A new kind is a folder and a line: the Stage in a simulated world, beside pools.
-#include "stages.h"
+#include "stages_told.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ constexpr module::Module kModules[] = {
     {stages::declare, stages::build, &stages::kReport},
 };
 
-const std::string kStages = "/apis/example.dev/v1/namespaces/games/stages";
+const std::string kStages = "/apis/example.dev/v1/stages";
 const std::string kPools = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/portpools";
 const model::LoadBalancerRef kDemo{model::Provider::edge, "", "demo"};
 
@@ -33,7 +33,7 @@ std::string stage(const std::string& name, const std::string& address) {
   return fmt::format(R"(
 apiVersion: example.dev/v1
 kind: Stage
-metadata: {{name: {}, namespace: games}}
+metadata: {{name: {}}}
 spec: {{loadBalancerID: "edge:demo", address: {}, port: 8000}}
 )",
                      name, address);
@@ -109,10 +109,44 @@ TEST_F(StagesTest, StatusSaysWhoHasWhichPort) {
   report::ClusterView view{.parts = {&stages::kReport}};
   view.objects["stages"] = world_.cluster().list(kStages).value();
   report::Status status = report::make_status(view);
-  EXPECT_THAT(status.text[report::Place::first],
-              HasSubstr(fmt::format("games/one     {}", port("one"))));
+  EXPECT_THAT(status.text[report::Place::first], HasSubstr(fmt::format("one     {}", port("one"))));
   EXPECT_THAT(status.problems,
-              ::testing::Contains(HasSubstr("Stage games/three has no port: exhausted")));
+              ::testing::Contains(HasSubstr("Stage three has no port: exhausted")));
+}
+
+// As a text that says no provider means what it meant before the process had another default.
+TEST_F(StagesTest, AnotherDefaultProviderMovesNothing) {
+  ASSERT_TRUE(world_.cluster().create_all(
+      "{apiVersion: example.dev/v1, kind: Stage, metadata: {name: main}, spec: {loadBalancerID: "
+      "demo, address: 10.0.0.1, port: 8000}}"));
+  ASSERT_TRUE(run_until([&] { return port("main") == 45000; }));
+  app::Config config = world::without_ingresses();
+  config.load_balancers = {model::Provider::tencent, "ap-x"};
+  world_.configure(config);
+  world_.crash_all();
+  const auto moved = world_.cluster().ask(
+      "PATCH", kStages + "/main", wire::Object{{"spec", wire::Object{{"address", "10.0.0.7"}}}});
+  ASSERT_TRUE(moved) << moved.error().to_string();
+  ASSERT_TRUE(run_until([&] { return led_to(45000) == "10.0.0.7"; }));
+  EXPECT_EQ(port("main"), 45000);
+}
+
+// An owner of the whole cluster gives back what it had, also when somebody takes its finalizer off.
+TEST_F(StagesTest, WhatOneHadIsFreeAlsoWhenItGoesByForce) {
+  make("one", "10.0.0.1");
+  make("two", "10.0.0.2");
+  ASSERT_TRUE(run_until([&] { return port("one") > 0 && port("two") > 0; }));
+  const std::int64_t freed = port("one");
+  ASSERT_TRUE(world_.cluster().ask("DELETE", kStages + "/one"));
+  (void)world_.cluster().ask("PATCH", kStages + "/one",
+                             wire::Object{{"metadata", wire::Object{{"finalizers", nullptr}}}});
+  const std::string ours = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/berth-system/";
+  for (const Value& listener : world_.cluster().list(ours + "listeners").value())
+    if (wire::int_at(listener, "/spec/port") == freed)
+      (void)world_.cluster().ask(
+          "DELETE", ours + "listeners/" + std::string(wire::string_at(listener, "/metadata/name")));
+  make("three", "10.0.0.3");
+  ASSERT_TRUE(run_until([&] { return port("three") == freed; }));
 }
 
 // Kinds share load balancers: what one has, the other does not get, and it is told who has it.
@@ -132,7 +166,7 @@ spec:
     return pool ? std::string(wire::string_at(*pool, "/status/poolItems/0/message")) : "";
   };
   ASSERT_TRUE(run_until([&] { return !problem().empty(); }));
-  EXPECT_THAT(problem(), HasSubstr("Stage games/main"));
+  EXPECT_THAT(problem(), HasSubstr("Stage berth-system/main"));
   ASSERT_TRUE(world_.cluster().ask("DELETE", kStages + "/main"));
   ASSERT_TRUE(run_until([&] { return problem() == "Ready"; }));
 }

@@ -1,9 +1,9 @@
-// What people see of Stages: lines of `berth status`, and `berth stages`.
+#include "stages_told.h"
+
 #include <boost/json.hpp>
 
 #include "report/cluster.h"
 #include "report/status.h"
-#include "stages.h"
 
 namespace berth::example::stages {
 namespace {
@@ -39,11 +39,15 @@ void add_status(const report::ClusterView& view, report::Status& status) {
 }
 
 Result<module::CommandReply> list(const module::CommandCall& call) {
-  const auto found = call.client.list_all(call.context, kind().type, {.ns = call.one("namespace")});
+  const auto found = call.client.list_all(call.context, kind().type);
   if (!found) return fail(found.error());
+  const std::string lb = call.one("load-balancer");
   std::vector<Stage> stages;
-  for (const wire::Value& one : found->items)
-    if (Result<Stage> stage = decode(one)) stages.push_back(std::move(*stage));
+  for (const wire::Value& one : found->items) {
+    Result<Stage> stage = decode(one);
+    if (stage && (lb.empty() || stage->spec.load_balancer_id == lb))
+      stages.push_back(std::move(*stage));
+  }
   Told told = told_of(stages);
   return module::CommandReply{.text = report::columns(told.rows),
                               .json = std::move(told.list),
@@ -57,9 +61,15 @@ const report::Part kReport{.module = "stages", .kinds = kinds, .add_status = add
 module::Command list_command() {
   return {.name = "stages",
           .about = "Which Stage has which port. Exits 1 when one has none.",
-          .example = "berth stages -n games -o json",
-          .options = {{.name = "-n,--namespace", .help = "Of which namespace.", .value = "NAME"}},
+          .example = "berth stages -l edge:demo -o json",
+          .options = {{.name = "-l,--load-balancer", .help = "Of which one.", .value = "ID"}},
           .run = list};
+}
+
+module::Declaration declare_with_command(const module::Config& config) {
+  module::Declaration out = declare(config);
+  out.commands = {list_command()};
+  return out;
 }
 
 }  // namespace berth::example::stages

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "claims/seal.h"
+#include "ingress_house.h"
 #include "pool_house.h"
 
 namespace berth::scenario {
@@ -15,10 +16,6 @@ namespace {
 using wire::Value;
 
 using std::chrono::milliseconds;
-
-const std::string kListeners =
-    "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
-const std::string kBalancers = "/apis/berth.dev/v1/loadbalancers";
 
 constexpr std::string_view kClouds = R"(
 apiVersion: networkextension.bkbcs.tencent.com/v1
@@ -125,6 +122,113 @@ TEST_F(DefaultsTest, NeitherWhenTheObjectsOfLoadBalancersAreLost) {
     (void)house_.cluster().ask(
         "DELETE", kBalancers + "/" + std::string(wire::string_at(one, "/metadata/name")));
   expect_nobody_moves();
+}
+
+// What is no pool for AWS, where a port has one protocol, stays one where it is.
+TEST_F(DefaultsTest, APoolIsChangedByTheRulesOfWhereItStands) {
+  const std::string both = R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: PortPool
+metadata: {name: both, namespace: games}
+spec: {poolItems: [{itemName: item1, loadBalancerIDs: [lb-1], startPort: 32000, endPort: 32002}]}
+)";
+  ASSERT_TRUE(user_.create_pool(both)) << user_.last_refusal();
+  rest();
+  start_again_with({model::Provider::aws, "eu-west-1"});
+  rest();
+  const auto grow = [](Value& pool) {
+    wire::find(pool, "/spec/poolItems/0")->as_object()["endPort"] = 32003;
+    return true;
+  };
+  ASSERT_TRUE(user_.change_pool("both", grow)) << user_.last_refusal();
+  rest();
+  EXPECT_EQ(standing().at("lb-1-udp-32002"), "tencent//ap-x/lb-1");
+}
+
+world::WorldOptions ingresses_with(model::LoadBalancerDefaults defaults) {
+  world::WorldOptions options = with_ingresses();
+  options.config.load_balancers = std::move(defaults);
+  return options;
+}
+
+// An Ingress whose text says neither provider nor region, with the Pod "a" behind it.
+class IngressDefaults : public ::testing::Test {
+ protected:
+  void begin(model::LoadBalancerDefaults defaults, const std::string& text,
+             const std::string& spec) {
+    house_ = std::make_unique<IngressHouse>(7, ingresses_with(std::move(defaults)));
+    const Result<> open = house_->open();
+    ASSERT_TRUE(open) << open.error().to_string();
+    add_pod("a");
+    make(IngressHouse::ingress("front", spec, text));
+    ASSERT_TRUE(until([&] { return house_->is_ready("front"); })) << message();
+  }
+  void start_again_with(model::LoadBalancerDefaults defaults) {
+    house_->world().configure(ingresses_with(std::move(defaults)).config);
+    house_->world().crash_all();
+  }
+  void make(const std::string& yaml) {
+    const Result<> made = house_->cluster().create_all(yaml);
+    ASSERT_TRUE(made) << made.error().to_string();
+  }
+  void add_pod(const std::string& name) {
+    make(IngressHouse::pod(name));
+    ASSERT_TRUE(until([&] { return !house_->ip_of(name).empty(); }));
+    house_->say_ready(name, true);
+  }
+  bool until(const std::function<bool()>& done) {
+    return house_->cluster().run_until(done).has_value();
+  }
+  std::string message() { return house_->text("front", "/status/message"); }
+  // Whom its port 80 there leads to.
+  std::set<std::string> led_to(const model::LoadBalancerRef& lb) {
+    const auto there = house_->world().view().find(lb, model::Transport::tcp, 80);
+    std::set<std::string> out;
+    for (const model::WeightedTarget& one :
+         there ? model::targets_of(there->spec) : std::vector<model::WeightedTarget>{})
+      out.insert(one.target.ip);
+    return out;
+  }
+  // It follows its Pods, and may be changed.
+  void expect_it_goes_on(const model::LoadBalancerRef& lb, const std::string& grown) {
+    add_pod("b");
+    const std::set<std::string> both{house_->ip_of("a"), house_->ip_of("b")};
+    EXPECT_TRUE(until([&] { return led_to(lb) == both; })) << message();
+    EXPECT_TRUE(house_->is_ready("front")) << message();
+    const auto spec = wire::parse_yaml(grown);
+    ASSERT_TRUE(spec);
+    const auto changed =
+        house_->cluster().ask("PATCH", kIngresses + "/front", wire::Object{{"spec", *spec}});
+    ASSERT_TRUE(changed) << changed.error().to_string();
+    EXPECT_TRUE(until([&] { return house_->listeners().size() == 2; })) << message();
+  }
+
+  std::unique_ptr<IngressHouse> house_;
+};
+
+TEST_F(IngressDefaults, ABareNameOnTheEdgeStaysThereUnderAnotherProvider) {
+  const std::string rule =
+      "{port: 80, protocol: TCP, services: [{serviceName: web, servicePort: 8080, "
+      "isDirectConnect: true}]}";
+  begin({}, "demo", "{rules: [" + rule + "]}");
+  start_again_with({model::Provider::tencent, "ap-x"});
+  std::string more = rule;
+  more.replace(more.find("80"), 2, "81");
+  expect_it_goes_on(kDemo, "{rules: [" + rule + ", " + more + "]}");
+}
+
+// The edge has no regular expressions in paths.
+TEST_F(IngressDefaults, ARuleOfTencentStaysValidUnderTheEdge) {
+  const auto rule = [](int port) {
+    return fmt::format(
+        "{{port: {}, protocol: HTTP, layer7Routes: [{{domain: a.example.com, path: '~ /r/.*', "
+        "services: [{{serviceName: web, servicePort: 8080, isDirectConnect: true}}]}}]}}",
+        port);
+  };
+  begin({model::Provider::tencent, "ap-x"}, "lb-1", "{rules: [" + rule(80) + "]}");
+  start_again_with({});
+  expect_it_goes_on({model::Provider::tencent, "ap-x", "lb-1"},
+                    "{rules: [" + rule(80) + ", " + rule(81) + "]}");
 }
 
 }  // namespace

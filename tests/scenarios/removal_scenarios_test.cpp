@@ -29,6 +29,20 @@ spec:
   poolItems: [{itemName: a, loadBalancerIDs: ["edge:demo"], startPort: 100, endPort: 102}]
 )";
 
+constexpr std::string_view kIngress = R"(
+apiVersion: v1
+kind: Namespace
+metadata: {name: games}
+---
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata:
+  name: front
+  namespace: games
+  annotations: {networkextension.bkbcs.tencent.com/lbids: "edge:demo"}
+spec: {rules: [{port: 443, protocol: TCP, services: [{serviceName: web, servicePort: 80}]}]}
+)";
+
 const std::string kHook =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/berth";
 
@@ -55,6 +69,19 @@ TEST(Removal, EndsWhileAControllerRunsThatPutsEverythingBack) {
   const Result<>& ended = *house.controller()->ended();
   EXPECT_TRUE(ended) << "no failure: whoever runs it must not start it again. "
                      << ended.error().to_string();
+  EXPECT_THAT(house.left(), IsEmpty());
+}
+
+TEST(Removal, TheListenersOfIngressesGoToo) {
+  UninstallHouse house(quick());
+  ASSERT_TRUE(house.furnish(kIngress));
+  ASSERT_TRUE(house.start_controller());
+  ASSERT_TRUE(
+      house.cluster().run_until([&] { return house.controller()->listeners_at("demo") == 1U; }));
+  const Result<> done = house.uninstall();
+  ASSERT_TRUE(done) << done.error().to_string();
+  EXPECT_EQ(house.controller()->listeners_at("demo"), 0U) << "the cloud has it for ever";
+  EXPECT_THAT(house.told(), Not(Contains(HasSubstr("may stay"))));
   EXPECT_THAT(house.left(), IsEmpty());
 }
 

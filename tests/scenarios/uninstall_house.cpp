@@ -154,6 +154,8 @@ std::vector<std::string> UninstallHouse::left() {
   }
   for (const char* path : {"/api/v1/namespaces/berth-system/secrets",
                            "/apis/networkextension.bkbcs.tencent.com/v1/listeners",
+                           "/apis/networkextension.bkbcs.tencent.com/v1/portpools",
+                           "/apis/networkextension.bkbcs.tencent.com/v1/ingresses",
                            "/apis/berth.dev/v1/loadbalancers", "/apis/berth.dev/v1/portblocks"}) {
     const auto list = cluster_.list(path);
     if (list && !list->empty()) out.emplace_back(path);

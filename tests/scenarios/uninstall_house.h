@@ -34,6 +34,10 @@ class OutsideController {
   // How the last one ended; nothing while it runs.
   const std::optional<Result<>>& ended() const { return ended_; }
   bool has_listeners();
+  // At the load balancer of the edge.
+  std::size_t listeners_at(const std::string& lb) const {
+    return provider_.listeners({model::Provider::edge, "", lb}).size();
+  }
 
  private:
   struct Life {

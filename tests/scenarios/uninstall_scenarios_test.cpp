@@ -198,7 +198,8 @@ TEST(Uninstall, LetsTheControllerCleanUpTheLoadBalancers) {
   EXPECT_TRUE(*done);
   EXPECT_THAT(house.told(),
               ::testing::Contains(
-                  "deleted the pools; the controller takes 2 listeners off the load balancers"));
+                  "deleted 1 of kind PortPool; the controller takes 2 listeners off the load "
+                  "balancers"));
   EXPECT_THAT(house.told(), ::testing::Not(::testing::Contains(HasSubstr("may stay"))));
   EXPECT_THAT(house.left(), ::testing::IsEmpty());
 }

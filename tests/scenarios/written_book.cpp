@@ -164,9 +164,13 @@ void WrittenBook::check_granted(const api::LoadBalancer& balancer,
     const auto transports = claims::transports_of(*listener);
     const kube::OwnerReference* const owner = listener->meta.controller();
     if (!lb || !owner || model::object_name(*lb) != balancer.meta.name) continue;
+    // Whichever part of its owner has it.
     const auto lies_in = [&](const std::vector<ledger::Grant>& grants) {
       return std::ranges::all_of(transports, [&](model::Transport transport) {
-        return ledger::is_granted(grants, owner->uid, transport, api::ports_of(listener->spec));
+        return std::ranges::any_of(grants, [&](const ledger::Grant& grant) {
+          return grant.owner.uid == owner->uid && grant.transport == transport &&
+                 grant.ports.contains(api::ports_of(listener->spec));
+        });
       });
     };
     if (lies_in(after) || (before && !lies_in(*before))) continue;

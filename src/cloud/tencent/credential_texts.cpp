@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.h"
+
 namespace berth::cloud::tencent {
 namespace {
 
@@ -53,12 +55,6 @@ Result<Secret> first_of(const GetEntry& get, const Names& names) {
 Failure missing(std::string_view what, const Names& names) {
   return fail(error_of(Code::forbidden, "there is no {}", what)
                   .with_hint(fmt::format("it is looked for under {}", listed(names))));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
 }
 
 // What others call the same.

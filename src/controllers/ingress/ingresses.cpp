@@ -33,6 +33,10 @@ std::vector<T> once(std::vector<T> list) {
   return out;
 }
 
+claims::TextsOf texts_of(const api::Ingress& ingress) {
+  return {.kind = kIngressOwner, .key = ingress.meta.key(), .uid = ingress.meta.uid};
+}
+
 }  // namespace
 
 IngressController::IngressController(Tasks& tasks, kube::Client& client, Caches caches,
@@ -65,7 +69,7 @@ void IngressController::watch() {
     // Before it is looked at: those that want the same may be looked at first.
     const api::Ingress& ingress = change.object();
     const bool wants = change.after && !ingress.meta.deleting;
-    const auto balancers = wants && api::validate(ingress, options_.defaults)
+    const auto balancers = wants && validate(ingress)
                                ? balancers_of(ingress)
                                : Result<std::vector<Balancer>>(std::vector<Balancer>{});
     keeper_.contend(owner_of(ingress), balancers ? wanted_grants(ingress, *balancers, {})
@@ -74,21 +78,21 @@ void IngressController::watch() {
   });
   controller_.watch(
       caches_.listeners,
-      [](const auto& change, const auto& emit) {
+      [this](const auto& change, const auto& emit) {
         for (const auto& object : {change.before, change.after}) {
-          if (!object || claims::is_foreign(*object)) continue;
-          const claims::OwnerName owner = claims::owner_of(*object);
-          if (owner.kind == kIngressOwner) emit(IngressKey(owner.key));
+          if (!object) continue;
+          if (const auto owner = frontend::owner_named_by(*object, objects_.type()))
+            emit(IngressKey(*owner));
         }
       },
       kGather);
   controller_.watch(caches_.balancers, [this](const auto& change, const auto& emit) {
     const claims::GrantBook book(caches_.balancers, caches_.blocks);
-    for (const ObjectKey& one : frontend::owners_on(change, kIngressOwner, book))
+    for (const ObjectKey& one : frontend::owners_on(change, objects_.type(), book))
       emit(IngressKey(one));
   });
-  controller_.watch(caches_.blocks, [](const auto& change, const auto& emit) {
-    for (const ObjectKey& one : frontend::owners_in(change, kIngressOwner)) emit(IngressKey(one));
+  controller_.watch(caches_.blocks, [this](const auto& change, const auto& emit) {
+    for (const ObjectKey& one : frontend::owners_in(change, objects_.type())) emit(IngressKey(one));
   });
 }
 
@@ -127,15 +131,21 @@ void IngressController::look_at_those_with(const model::LoadBalancerRef& named) 
 
 Result<> IngressController::vouch(const api::Listener& listener) const {
   const auto ingress = caches_.ingresses.get(claims::owner_of(listener).key);
-  const bool is_valid = ingress && api::validate(*ingress, options_.defaults);
+  const bool is_valid = ingress && validate(*ingress);
   return check_targets(listener, is_valid ? ingress.get() : nullptr, sight_);
+}
+
+Result<> IngressController::validate(const api::Ingress& ingress) const {
+  const Result<api::IngressLoadBalancers> written = api::load_balancers_of(ingress);
+  if (!written) return fail(written.error());
+  return api::validate(ingress, resolver_.reading_of(texts_of(ingress), written->texts));
 }
 
 Result<std::vector<Balancer>> IngressController::balancers_of(const api::Ingress& ingress) const {
   const Result<api::IngressLoadBalancers> written = api::load_balancers_of(ingress);
   if (!written) return fail(written.error());
-  Result<std::vector<model::LoadBalancerRef>> refs = resolver_.load_balancers_of(
-      {.kind = kIngressOwner, .key = ingress.meta.key(), .uid = ingress.meta.uid}, written->texts);
+  Result<std::vector<model::LoadBalancerRef>> refs =
+      resolver_.load_balancers_of(texts_of(ingress), written->texts);
   if (!refs) return pass(refs);
   std::vector<Balancer> out;
   for (std::size_t i = 0; i < refs->size(); ++i)
@@ -155,7 +165,7 @@ Result<Requeue> IngressController::reconcile(const Context& context, const Ingre
 
 Result<Requeue> IngressController::keep(const Context& context, const api::Ingress& ingress) {
   // Whoever wrote it while no webhook was asked: nothing of it is acted on, and what it has stays.
-  if (const Result<> valid = api::validate(ingress, options_.defaults); !valid)
+  if (const Result<> valid = validate(ingress); !valid)
     return tell_trouble(context, ingress, valid.error());
   const Result<std::vector<Balancer>> balancers = balancers_of(ingress);
   if (!balancers) return tell_trouble(context, ingress, balancers.error());

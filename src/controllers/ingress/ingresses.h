@@ -49,6 +49,8 @@ class IngressController {
  private:
   void watch();
   void watch_targets();
+  // Its texts mean what they meant when it got what it has.
+  Result<> validate(const api::Ingress& ingress) const;
   Result<std::vector<Balancer>> balancers_of(const api::Ingress& ingress) const;
   Result<kube::Requeue> reconcile(const Context& context, const IngressKey& key);
   Result<kube::Requeue> keep(const Context& context, const api::Ingress& ingress);

@@ -146,7 +146,7 @@ Array validations(const Guarded& guarded) {
     out.push_back(refusal(
         "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp)",
         told(guarded.type, "'is deleted by Berth alone, with the claim of whoever has the port'",
-             "delete the PortPool, or take its item out")));
+             "delete its owner (a PortPool, an Ingress), or take the item or rule out of it")));
   }
   return out;
 }

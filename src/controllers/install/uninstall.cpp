@@ -7,7 +7,6 @@
 #include "api/decode.h"
 #include "api/kind.h"
 #include "api/listener.h"
-#include "api/port_pool.h"
 #include "controllers/install/holders.h"
 #include "controllers/install/object_sweep.h"
 #include "controllers/install/removal.h"
@@ -232,9 +231,10 @@ Result<> Uninstaller::let_go_of_listeners(const Context& context) {
   if (!running) return pass(running);
   if (*count == 0) return {};
   if (*running && options_.grace > Duration::zero()) {
-    if (Result<> deleted = delete_pools(context); !deleted) return deleted;
-    tell_(fmt::format("deleted the pools; the controller takes {} listeners off the load balancers",
-                      *count));
+    const Result<std::string> deleted = delete_owners(context);
+    if (!deleted) return fail(deleted.error());
+    tell_(fmt::format("deleted {}; the controller takes {} listeners off the load balancers",
+                      *deleted, *count));
     const Result<bool> gone =
         eventually(context.within(options_.grace), [&] { return have_none(context, listeners); });
     if (!gone) return fail(gone.error());
@@ -246,20 +246,32 @@ Result<> Uninstaller::let_go_of_listeners(const Context& context) {
   return {};
 }
 
-Result<> Uninstaller::delete_pools(const Context& context) {
-  const ResourceType& pools = api::port_pool_kind().type;
-  Result<kube::ListPage> page = client_.list_all(context, pools);
-  if (!page) return pass(page);
-  for (const Value& pool : page->items) {
-    const kube::ObjectKey key{std::string(wire::string_at(pool, "/metadata/namespace")),
-                              std::string(wire::string_at(pool, "/metadata/name"))};
-    const Result<> done = client_.remove(context, pools, key);
+Result<std::string> Uninstaller::delete_owners(const Context& context) {
+  std::string out;
+  for (const module::Kind& kind : module::kinds_of(options_.modules)) {
+    if (!kind.made_by_users) continue;
+    const Result<std::size_t> count = delete_all(context, kind.info->type);
+    if (!count) return fail(count.error());
+    if (*count > 0)
+      out += fmt::format("{}{} of kind {}", out.empty() ? "" : ", ", *count, kind.info->type.kind);
+  }
+  return out.empty() ? "nothing" : out;
+}
+
+Result<std::size_t> Uninstaller::delete_all(const Context& context, const ResourceType& type) {
+  const Result<kube::ListPage> page = client_.list_all(context, type);
+  if (!page && is_missing(page.error())) return 0;
+  if (!page) return fail(page.error());
+  for (const Value& object : page->items) {
+    const kube::ObjectKey key{std::string(wire::string_at(object, "/metadata/namespace")),
+                              std::string(wire::string_at(object, "/metadata/name"))};
+    const Result<> done = client_.remove(context, type, key);
     if (done || is_missing(done.error())) continue;
     // The controller may have put its webhooks back, and one of them may refuse.
-    tell_(fmt::format("PortPool {} stays until the controller is stopped: {}", key.to_string(),
+    tell_(fmt::format("{} {} stays until the controller is stopped: {}", type.kind, key.to_string(),
                       done.error().message));
   }
-  return {};
+  return page->items.size();
 }
 
 Result<bool> Uninstaller::have_none(const Context& context, const ResourceType& type) {

@@ -1,8 +1,8 @@
 // Takes Berth off a cluster, so that nothing of it is left and nobody is in its way: first it is
 // marked, so that no controller puts anything back, wherever it runs; then webhook configurations,
-// so that no Pod is refused; then pools, while the controller can still take their listeners off
-// the load balancers; then the controller; then what is left of our objects, with our finalizers
-// off; then everything that `manifests` has, the mark last.
+// so that no Pod is refused; then what users made (pools, Ingresses), while the controller can
+// still take their listeners off the load balancers; then the controller; then what is left of our
+// objects, with our finalizers off; then everything that `manifests` has, the mark last.
 //
 // Can be stopped at any point and run again. Blocking; used by one task.
 #pragma once
@@ -71,7 +71,9 @@ class Uninstaller {
   Result<> announce(const Context& context);
   Result<> remove_webhooks(const Context& context);
   Result<> let_go_of_listeners(const Context& context);
-  Result<> delete_pools(const Context& context);
+  // What users made, of all kinds; how many of each, in words.
+  Result<std::string> delete_owners(const Context& context);
+  Result<std::size_t> delete_all(const Context& context, const kube::ResourceType& type);
   Result<> stop_controller(const Context& context);
   Result<> wait_for_lease(const Context& context);
   Result<> sweep_objects(const Context& context);

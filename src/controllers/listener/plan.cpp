@@ -271,12 +271,13 @@ Failure not_granted(const api::Listener& listener, const engine::Wish& wish,
                  ? fmt::format(" from {} to {} only", others->ports.first, others->ports.last)
                  : ", which does not own this Listener";
   }
-  return fail(error_of(Code::forbidden, "{} ports {}-{} of {} are {}", model::to_string(transport),
-                       wish.ports.first, wish.ports.last, model::to_string(wish.lb), owner)
-                  .about("Listener " + listener.meta.key().to_string())
-                  .at("spec.port")
-                  .with_hint("a Listener is acted on only for the PortPool that made it and has "
-                             "the ports: delete this one, and ask a pool for a port"));
+  return fail(
+      error_of(Code::forbidden, "{} ports {}-{} of {} are {}", model::to_string(transport),
+               wish.ports.first, wish.ports.last, model::to_string(wish.lb), owner)
+          .about("Listener " + listener.meta.key().to_string())
+          .at("spec.port")
+          .with_hint("a Listener is acted on only for the owner that made it and has the "
+                     "ports: delete this one, and ask a PortPool or an Ingress for a port"));
 }
 
 Result<model::PortRange> granted_ports(const api::Listener& listener, const engine::Wish& wish,
@@ -320,7 +321,7 @@ Error not_sealed(const api::Listener& listener, claims::Trust trust) {
                       : "it has no seal of ours")
       .about("Listener " + listener.meta.key().to_string())
       .at(fmt::format("metadata.annotations[{}]", claims::kSealAnnotation))
-      .with_hint("a Listener of a pool is put right by its pool in a moment; delete any other");
+      .with_hint("what an owner wants is put right for it in a moment; delete any other");
 }
 
 std::vector<api::Grant> changed_grants(const std::vector<api::Grant>& before,

@@ -7,13 +7,14 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_plan.h"
 #include "controllers/portpool/targets.h"
+#include "frontend/steps.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
+using frontend::kCatchUp;
 using ledger::SlotState;
 
 // The caches of Pods and Listeners are not at the same point in time: what looks lost may only be

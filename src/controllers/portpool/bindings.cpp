@@ -6,16 +6,18 @@
 #include "claims/finalizer.h"
 #include "controllers/portpool/binding_view.h"
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pod_index.h"
 #include "frontend/failures.h"
+#include "frontend/steps.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
 using claims::ListenerPtr;
+using frontend::kCatchUp;
 using kube::ObjectKey;
 using kube::Requeue;
+using kube::was_overtaken;
 using wire::Array;
 using wire::Object;
 using wire::Value;

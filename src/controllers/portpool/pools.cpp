@@ -4,13 +4,14 @@
 #include <boost/json.hpp>
 
 #include "controllers/portpool/events.h"
-#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_survey.h"
 #include "frontend/failures.h"
+#include "frontend/steps.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
+using frontend::kCatchUp;
 using kube::ObjectKey;
 using kube::Requeue;
 
@@ -77,12 +78,11 @@ void PoolController::watch() {
   // given an item's ports back may have another item that waits for them.
   controller_.watch(caches_.balancers, [this](const auto& change, const auto& emit) {
     const claims::GrantBook book(caches_.balancers, caches_.blocks);
-    for (const ObjectKey& pool : frontend::owners_on(change, claims::kPoolOwner, book))
+    for (const ObjectKey& pool : frontend::owners_on(change, objects_.type(), book))
       emit(PoolKey(pool));
   });
-  controller_.watch(caches_.blocks, [](const auto& change, const auto& emit) {
-    for (const ObjectKey& pool : frontend::owners_in(change, claims::kPoolOwner))
-      emit(PoolKey(pool));
+  controller_.watch(caches_.blocks, [this](const auto& change, const auto& emit) {
+    for (const ObjectKey& pool : frontend::owners_in(change, objects_.type())) emit(PoolKey(pool));
   });
 }
 

@@ -4,16 +4,18 @@
 
 #include "api/dns_names.h"
 #include "controllers/portpool/binding_plan.h"
-#include "controllers/portpool/overtaken.h"
 #include "controllers/portpool/pool_plan.h"
 #include "controllers/portpool/targets.h"
+#include "frontend/steps.h"
 
 namespace berth::controllers::portpool {
 namespace {
 
 using claims::ListenerPtr;
+using frontend::kCatchUp;
 using kube::NamespaceKey;
 using kube::Requeue;
+using kube::was_overtaken;
 using wire::Value;
 
 // Index on the Listener store: unbound claims by the Pod's namespace.

@@ -21,6 +21,8 @@ namespace berth::controllers::portpool::testing {
 inline const kube::ResourceType& kListener = api::listener_kind().type;
 inline const kube::ResourceType& kBinding = api::port_binding_kind().type;
 inline const kube::ResourceType& kPod = kube::types::kPod;
+inline const kube::ResourceType& kPool = api::port_pool_kind().type;
+inline const kube::ResourceType& kBalancer = api::load_balancer_kind().type;
 inline const kube::ObjectKey kRoom{"games", "room-0"};
 
 inline wire::Value encoded(const kube::Pod& pod) {
@@ -31,10 +33,17 @@ inline wire::Value encoded(const kube::Pod& pod) {
                       {"status", wire::Object{{"phase", "Running"}, {"podIPs", std::move(ips)}}}};
 }
 
+inline wire::Value encoded(const api::PortPool& pool) {
+  return wire::Object{{"metadata", claims::testing::encoded(pool.meta)},
+                      {"spec", api::encode(pool.spec)}};
+}
+
 class PortPoolControllerTest : public ::testing::Test {
  protected:
   PortPoolControllerTest() {
     add_pod_indexes(pods_);
+    claims::add_indexes(balancers_);
+    claims::add_indexes(blocks_);
     api_.on_change = [this](std::string_view plural, const kube::ObjectKey& key,
                             const wire::Value* now) { feed(plural, key, now); };
   }
@@ -47,6 +56,7 @@ class PortPoolControllerTest : public ::testing::Test {
   void put(const api::Listener& listener) {
     api_.put(kListener, claims::testing::encoded(listener));
   }
+  void put(const api::PortPool& pool) { api_.put(kPool, encoded(pool)); }
   void put(const kube::Pod& pod) { api_.put(kPod, encoded(pod)); }
 
   api::Listener listener(const std::string& name = "demo-tcp-30000") const {
@@ -97,6 +107,14 @@ class PortPoolControllerTest : public ::testing::Test {
     if (plural == "portbindings" && hears_bindings_) {
       if (now) bindings_.put(api::decode_port_binding(*now).value());
       if (!now) bindings_.erase(key, "", api_.version());
+    }
+    if (plural == "portpools") {
+      if (now) replica_.pools.put(api::decode_port_pool(*now).value());
+      if (!now) replica_.pools.erase(key, "", api_.version());
+    }
+    if (plural == "loadbalancers") {
+      if (now) balancers_.put(api::decode_load_balancer(*now).value());
+      if (!now) balancers_.erase(key, "", api_.version());
     }
     if (plural == "pods" && hears_pods_) {
       if (now) pods_.put(decode_pod(*now));

@@ -258,7 +258,6 @@ Section backend_of(const Site& site, const Route& route, const State& state) {
 }
 
 bool is_code(std::string_view text) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
   return text.size() == 3 && text[0] >= '1' && text[0] <= '5' && is_digit(text[1]) &&
          is_digit(text[2]);
 }

@@ -71,16 +71,6 @@ struct Namespace {
   friend bool operator==(const Namespace&, const Namespace&) = default;
 };
 
-// Kind Secret. The values cannot be logged; comparing them takes a `reveal`.
-struct SecretObject {
-  ObjectMeta meta{};
-  Interned type{};
-  std::vector<std::pair<std::string, Secret>> data{};
-
-  // Null when missing.
-  const Secret* find(std::string_view key) const;
-};
-
 struct ConfigMap {
   ObjectMeta meta{};
   std::vector<std::pair<std::string, std::string>> data{};  // binaryData is not kept
@@ -91,13 +81,14 @@ struct ConfigMap {
   friend bool operator==(const ConfigMap&, const ConfigMap&) = default;
 };
 
+// Nobody reads Nodes through a cache yet but tests; allocators of addresses will.
 Projection<Node> node_projection(MetaRules rules = {}, Selection selection = {});
 // Services are configured through annotations, and we put a finalizer on them: both are kept.
 Projection<Service> service_projection(MetaRules rules = {.annotations = KeyFilter::everything(),
                                                           .finalizers = true},
                                        Selection selection = {});
 Projection<Namespace> namespace_projection(MetaRules rules = {}, Selection selection = {});
-Projection<SecretObject> secret_projection(MetaRules rules = {}, Selection selection = {});
+// Nobody reads ConfigMaps through a cache yet but tests; front ends with configuration in one will.
 Projection<ConfigMap> config_map_projection(MetaRules rules = {}, Selection selection = {});
 
 }  // namespace berth::kube

@@ -1,7 +1,6 @@
-// Namespace, Secret and ConfigMap: kinds that are little more than metadata and a map.
+// Namespace and ConfigMap: kinds that are little more than metadata and a map.
 #include <algorithm>
 
-#include "base/encoding.h"
 #include "kube/cache/core_types.h"
 
 namespace berth::kube {
@@ -42,47 +41,6 @@ Result<Namespace> namespace_from_protobuf(const MetaRules& rules, std::string_vi
   return out;
 }
 
-Result<SecretObject> secret_from_json(const MetaRules& rules, wire::JsonReader& reader,
-                                      std::string_view text) {
-  SecretObject out;
-  std::string bad_key;
-  auto decoded = decode_object(
-      reader, text, types::kSecret, rules, out.meta, [&](std::string_view key, JsonNode value) {
-        if (key == "type") out.type = Interned(value.string());
-        if (key != "data") return;
-        value.fields([&](std::string_view name, JsonNode base64) {
-          auto bytes = base64_decode(base64.string());
-          if (!bytes) bad_key = name;
-          out.data.emplace_back(name, Secret(bytes ? std::move(*bytes) : std::string()));
-        });
-      });
-  if (!decoded) return pass(decoded);
-  if (!bad_key.empty()) {
-    return fail(error_of(Code::invalid, "its value is not base64")
-                    .about("Secret " + out.meta.key().to_string())
-                    .at("data." + bad_key));
-  }
-  sort_by_key(out.data);
-  return out;
-}
-
-Result<SecretObject> secret_from_protobuf(const MetaRules& rules, std::string_view message) {
-  SecretObject out;
-  auto decoded =
-      decode_object(message, types::kSecret, rules, out.meta, [&](const ProtoField& field) {
-        if (field.number == 3) out.type = Interned(field.bytes);
-        if (field.number != 2) return true;
-        std::string_view key;
-        std::string_view value;
-        if (!decode_map_entry(field.bytes, key, value)) return false;
-        out.data.emplace_back(key, Secret(std::string(value)));
-        return true;
-      });
-  if (!decoded) return pass(decoded);
-  sort_by_key(out.data);
-  return out;
-}
-
 Result<ConfigMap> config_map_from_json(const MetaRules& rules, wire::JsonReader& reader,
                                        std::string_view text) {
   ConfigMap out;
@@ -116,11 +74,6 @@ Result<ConfigMap> config_map_from_protobuf(const MetaRules& rules, std::string_v
 
 }  // namespace
 
-const Secret* SecretObject::find(std::string_view key) const {
-  const auto at = find_key(data, key);
-  return at == data.end() ? nullptr : &at->second;
-}
-
 std::string_view ConfigMap::get(std::string_view key) const {
   const auto at = find_key(data, key);
   return at == data.end() ? std::string_view() : std::string_view(at->second);
@@ -129,10 +82,6 @@ std::string_view ConfigMap::get(std::string_view key) const {
 Projection<Namespace> namespace_projection(MetaRules rules, Selection selection) {
   return make_projection(types::kNamespace, std::move(rules), std::move(selection),
                          &namespace_from_json, &namespace_from_protobuf);
-}
-Projection<SecretObject> secret_projection(MetaRules rules, Selection selection) {
-  return make_projection(types::kSecret, std::move(rules), std::move(selection), &secret_from_json,
-                         &secret_from_protobuf);
 }
 Projection<ConfigMap> config_map_projection(MetaRules rules, Selection selection) {
   return make_projection(types::kConfigMap, std::move(rules), std::move(selection),

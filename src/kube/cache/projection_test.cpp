@@ -183,20 +183,9 @@ TEST(Projection, Services) {
   EXPECT_EQ(by_name(services, "headless").cluster_ip, "None");
 }
 
-TEST(Projection, NamespacesSecretsAndConfigMaps) {
+TEST(Projection, NamespacesAndConfigMaps) {
   const auto namespaces = decode_both(namespace_projection(), "namespaces");
   EXPECT_EQ(get(by_name(namespaces, "games").meta.labels, "berth.dev/inject"), "true");
-
-  const auto projection = secret_projection();
-  for (const auto& [encoding, file] :
-       {std::pair(Encoding::json, "secrets.json"), std::pair(Encoding::protobuf, "secrets.pb")}) {
-    const auto secrets = decode_list(projection, encoding, golden(file));
-    const SecretObject& cloud = by_name(secrets, "cloud");
-    EXPECT_EQ(cloud.type, "Opaque");
-    ASSERT_NE(cloud.find("key"), nullptr);
-    EXPECT_EQ(cloud.find("key")->reveal(), "a key\nof two lines");
-    EXPECT_EQ(cloud.find("none"), nullptr);
-  }
 
   const auto maps = decode_both(config_map_projection(), "configmaps");
   const ConfigMap& settings = by_name(maps, "settings");

@@ -57,10 +57,9 @@ module::Declaration declare(const module::Config& config) {
           {// The lock of its port: who deletes one cuts players off, and takes the claim with it.
            {.info = &api::listener_kind(),
             .place = 20,
-            .guard =
-                module::Guard{.of_deletion = true,
-                              .remedy = "change the PortPool or the Pod instead, and leave out "
-                                        "what begins with berth.dev/"}},
+            .guard = module::Guard{.of_deletion = true,
+                                   .remedy = "change its owner (a PortPool, an Ingress) or the Pod "
+                                             "instead, and leave out what begins with berth.dev/"}},
            {.info = &api::load_balancer_kind(), .place = 40},
            {.info = &api::port_block_kind(), .place = 50}},
       .reads = {{.type = api::listener_kind().type},

@@ -25,7 +25,7 @@ struct Parts {
         grantor(p.leader_client, balancers.store(), blocks.store(), listeners.store(), p.sealer,
                 config.grants),
         keeper({p.leader_client, listeners.store(), grantor, p.sealer, p.courtesy, contenders,
-                config.load_balancers}),
+                config.load_balancers, config.ns}),
         resolver(grantor.book(), listeners.store(), p.sealer, config.load_balancers,
                  [this](const LoadBalancerRef& named, std::string_view ns) {
                    return names.ask(named, config.credential_of(named.provider, ns));

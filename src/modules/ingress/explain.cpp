@@ -108,6 +108,17 @@ class IngressTeller : private report::Teller {
     return out;
   }
 
+  // Its texts mean where it stands.
+  model::Reading reading() const {
+    model::Reading out{defaults()};
+    for (const api::LoadBalancerBrief& brief : ingress_.status.load_balancers) {
+      const api::LoadBalancer* const one = balancer_of(brief);
+      Result<model::LoadBalancerRef> ref = one ? claims::ref_of(*one) : fail(Code::not_found, "");
+      if (ref) out.stands_on.push_back({std::move(*ref)});
+    }
+    return out;
+  }
+
   bool is_own(const ledger::GrantOwner& owner) const {
     return owner.kind == controllers::ingress::kIngressOwner &&
            owner.ns == ingress_.meta.ns.view() && owner.name == ingress_.meta.name;
@@ -139,7 +150,7 @@ class IngressTeller : private report::Teller {
   // What it leads to by now, as the controller finds it.
   bool leads() {
     // What is not valid is acted on by nobody; the status says so.
-    if (!api::validate(ingress_, defaults())) return true;
+    if (!api::validate(ingress_, reading())) return true;
     Surroundings around;
     const auto objects_of = [this](const char* plural) {
       const auto found = view_.around.find(plural);

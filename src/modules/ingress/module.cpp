@@ -30,7 +30,6 @@ struct Parts {
   explicit Parts(module::Platform& p)
       : drivers(p.drivers),
         gate({p.core->grantor.book(), p.core->listeners.store()}, p.core->resolver,
-             p.config.load_balancers,
              [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; }),
         controller(p.tasks, p.leader_client,
                    {.ingresses = p.caches.of(api::ingress_projection).store(),

@@ -74,12 +74,7 @@ struct Parts {
             [this](const wire::Value& pod, const std::string& ns,
                    const std::vector<kube::ObjectKey>& full) { refused.note(pod, ns, full); }),
         gate(
-            listeners, {p.core->grantor.book(), listeners},
-            [&resolver = p.core->resolver](const api::PortPool& pool,
-                                           const api::PortPoolItem& item) {
-              return resolver.load_balancers_of(pool, item);
-            },
-            config.load_balancers,
+            listeners, {p.core->grantor.book(), listeners}, p.core->resolver,
             [this](const model::LoadBalancerRef& lb) { return drivers.of(lb) != nullptr; },
             config.refuse_taken_ports ? admission::PortPoolGate::Taken::refused
                                       : admission::PortPoolGate::Taken::waited_for),

@@ -9,7 +9,6 @@ namespace berth::workloads {
 inline constexpr std::string_view kRevisionAnnotation = "deployment.kubernetes.io/revision";
 inline constexpr std::string_view kDesiredAnnotation = "deployment.kubernetes.io/desired-replicas";
 inline constexpr std::string_view kMaxAnnotation = "deployment.kubernetes.io/max-replicas";
-inline constexpr std::string_view kTemplateHashLabel = "pod-template-hash";
 
 struct DeploymentPlan {
   Writes sets{};        // to ReplicaSets
