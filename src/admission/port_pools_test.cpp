@@ -266,11 +266,8 @@ TEST_F(PortPoolGateTest, WhereItMayWaitForPortsItIsWarned) {
                          .owner_name = "shop",
                          .owner_uid = "u"}});
   const PortPoolGate lenient(
-      listeners_, {claims::GrantBook(balancers_, blocks_), listeners_},
-      [](const api::PortPool&, const api::PortPoolItem& item) {
-        return api::load_balancers_of(item, kTencent);
-      },
-      {}, [](const model::LoadBalancerRef&) { return true; }, PortPoolGate::Taken::waited_for);
+      listeners_, {claims::GrantBook(balancers_, blocks_), listeners_}, resolver_,
+      [](const model::LoadBalancerRef&) { return true; }, PortPoolGate::Taken::waited_for);
   kube::AdmissionRequest request;
   request.operation = "CREATE";
   request.resource = "portpools";

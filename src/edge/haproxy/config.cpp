@@ -5,6 +5,7 @@
 #include <ranges>
 #include <tuple>
 
+#include "base/text.h"
 #include "edge/haproxy/words.h"
 
 namespace berth::edge::haproxy {
