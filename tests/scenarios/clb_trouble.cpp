@@ -200,6 +200,7 @@ Result<sim::RunReport> live_in_clb_trouble(std::uint64_t seed, const Plant& plan
   settings.settings.seed = random.next();
   settings.settings.unsure.busy_names_the_task = random.chance(0.5);
   settings.settings.unsure.batch_targets_are_tasks = random.chance(0.7);
+  settings.settings.unsure.untargeted_are_left_out = random.chance(0.3);
   ClbCloud cloud(settings);
   furnish(cloud);
   WorldOptions options = troubled_world(random);

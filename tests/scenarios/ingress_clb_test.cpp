@@ -492,6 +492,7 @@ Result<sim::RunReport> live(std::uint64_t seed, Count& count) {
   settings.settings.seed = random.next();
   settings.settings.unsure.busy_names_the_task = random.chance(0.5);
   settings.settings.unsure.batch_targets_are_tasks = random.chance(0.7);
+  settings.settings.unsure.untargeted_are_left_out = random.chance(0.3);
   ClbCloud cloud(settings);
   furnish(cloud);
   WorldOptions options = on_clb(troubled_world(random), cloud);

@@ -52,6 +52,7 @@ constexpr Switch kSwitches[] = {
     {"namesMatchInPart", &Unsure::names_match_in_part},
     {"describingMissingIsRefused", &Unsure::describing_missing_is_refused},
     {"defaultDomainNeedsAnother", &Unsure::default_domain_needs_another},
+    {"untargetedAreLeftOut", &Unsure::untargeted_are_left_out},
     {"targetsGoByWhatBoundThem", &Unsure::targets_go_by_what_bound_them}};
 
 const std::map<std::string, FaultKind>& fault_kinds() {
