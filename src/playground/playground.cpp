@@ -194,9 +194,11 @@ class Playground::Impl {
   }
 
   Result<app::DriverPart> start_tencent() {
-    Result<std::unique_ptr<SimulatedTencent>> cloud = SimulatedTencent::start(
-        tasks_, Random::from_entropy(),
-        {.low_ports = options_.low_ports, .load_balancers = options_.cloud_load_balancers});
+    Result<std::unique_ptr<SimulatedTencent>> cloud =
+        SimulatedTencent::start(tasks_, Random::from_entropy(),
+                                {.low_ports = options_.low_ports,
+                                 .load_balancers = options_.cloud_load_balancers,
+                                 .policy = options_.cloud_policy});
     if (!cloud) return pass(cloud);
     cloud_ = std::move(*cloud);
     cloud::tencent::Settings settings = cloud_->settings();

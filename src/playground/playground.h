@@ -38,6 +38,8 @@ struct Options {
   // What the simulated cloud has beside its own load balancers. Account, network and addresses are
   // filled in where they are left out.
   std::vector<sim::tencent::LoadBalancer> cloud_load_balancers{};
+  // What our key of it may do.
+  sim::tencent::Policy cloud_policy{"*:*"};
 };
 
 class Playground {

@@ -37,14 +37,17 @@ crypto::CloudCredentials made_up(Random& random) {
 }
 
 sim::tencent::Setup setup_of(const crypto::CloudCredentials& credentials,
-                             std::vector<sim::tencent::LoadBalancer> more) {
+                             SimulatedTencentOptions options) {
   sim::tencent::Setup out;
   out.settings.limits.listeners_per_load_balancer = kListenersPerLoadBalancer;
   out.accounts = {{.uin = kAccount}};
-  out.keys = {{.secret_id = credentials.id, .secret_key = credentials.key, .account = kAccount}};
+  out.keys = {{.secret_id = credentials.id,
+               .secret_key = credentials.key,
+               .account = kAccount,
+               .policy = std::move(options.policy)}};
   for (const Known& one : kLoadBalancers)
     out.load_balancers.push_back({.id = one.id, .region = one.region, .name = one.name});
-  std::ranges::move(more, std::back_inserter(out.load_balancers));
+  std::ranges::move(options.load_balancers, std::back_inserter(out.load_balancers));
   for (sim::tencent::LoadBalancer& one : out.load_balancers) {
     if (one.account.empty()) one.account = kAccount;
     if (one.region.empty()) one.region = kRegion;
@@ -60,10 +63,11 @@ Result<std::unique_ptr<SimulatedTencent>> SimulatedTencent::start(Tasks& tasks, 
                                                                   SimulatedTencentOptions options) {
   std::unique_ptr<SimulatedTencent> out(new SimulatedTencent());
   out->credentials_ = made_up(random);
-  out->cloud_ = sim::tencent::make_cloud(
-      setup_of(out->credentials_, std::move(options.load_balancers)), tasks.wall_time());
+  const std::optional<edge::LowPorts> low_ports = options.low_ports;
+  out->cloud_ =
+      sim::tencent::make_cloud(setup_of(out->credentials_, std::move(options)), tasks.wall_time());
   Result<std::unique_ptr<sim::traffic::Carrier>> carrier =
-      sim::traffic::Carrier::start(tasks, *out->cloud_, {.low_ports = options.low_ports});
+      sim::traffic::Carrier::start(tasks, *out->cloud_, {.low_ports = low_ports});
   if (!carrier) return pass(carrier);
   out->carrier_ = std::move(*carrier);
   Result<std::unique_ptr<sim::tencent::HttpsFrontend>> frontend =

@@ -22,6 +22,7 @@ struct SimulatedTencentOptions {
   std::optional<edge::LowPorts> low_ports{};  // none: what this process may open
   // Beside its own. Account, network and addresses are filled in where they are left out.
   std::vector<sim::tencent::LoadBalancer> load_balancers{};
+  sim::tencent::Policy policy{"*:*"};  // of the key
 };
 
 class SimulatedTencent {

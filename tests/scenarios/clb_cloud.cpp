@@ -15,6 +15,11 @@ constexpr std::string_view kHealthAction = "DescribeTargetHealth";
 // Asked over and over, at moments that say nothing about what is written.
 bool is_for_health(std::string_view action) { return action == kHealthAction; }
 
+bool is_known(std::string_view action) {
+  const std::vector<std::string_view> known = all_calls();
+  return std::ranges::find(known, action) != known.end();
+}
+
 bool is_read(std::string_view action) { return action.starts_with("Describe"); }
 
 model::LoadBalancerRef ref_of(const std::string& text) {
@@ -51,6 +56,12 @@ bool is_same(const sim::tencent::Listener& a, const sim::tencent::Listener& b) {
 
 model::LoadBalancerDefaults clb_defaults() {
   return {.provider = model::Provider::tencent, .region = std::string(kClbRegion)};
+}
+
+std::vector<std::string_view> all_calls() {
+  std::vector<std::string_view> out(kPlainCalls.begin(), kPlainCalls.end());
+  out.insert(out.end(), kRuleCalls.begin(), kRuleCalls.end());
+  return out;
 }
 
 ClbCloud::ClbCloud(ClbOptions options)
@@ -127,6 +138,13 @@ std::uint64_t ClbCloud::writes() const {
   return out;
 }
 
+std::vector<std::string> ClbCloud::never_called(std::span<const std::string_view> actions) const {
+  std::vector<std::string> out;
+  for (const std::string_view action : actions)
+    if (calls(std::string(action)) == 0) out.emplace_back(action);
+  return out;
+}
+
 bool ClbCloud::dies_at(std::uint64_t number, sim::CrashSide side) const {
   return crash_ && crash_->call == number && crash_->side == side;
 }
@@ -146,6 +164,7 @@ Result<net::Reply> ClbCloud::deliver(sim::Process& process, const net::Request& 
                                      const std::function<net::Reply()>& serve) {
   const std::string action(request.headers.get("X-TC-Action"));
   note_caller(request);
+  if (!is_known(action)) process.kernel().fail("no sweep knows that the driver calls " + action);
   const bool counts = !is_for_health(action) && process.alive();
   const std::uint64_t number = counted_;
   if (counts) ++counted_;

@@ -6,11 +6,14 @@
 // outlives its world; not thread-safe.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ledger_book.h"
@@ -20,6 +23,18 @@
 namespace berth::scenario {
 
 inline constexpr std::string_view kClbRegion = "ap-nanjing";
+
+// All that the driver calls. One that is missing here fails every run that makes it: sweeps over
+// these calls would not know of it.
+inline constexpr std::array<std::string_view, 12> kPlainCalls{
+    "DescribeLoadBalancers", "DescribeQuota",           "DescribeListeners",
+    "DescribeTargets",       "DescribeTargetHealth",    "DescribeTaskStatus",
+    "CreateListener",        "ModifyListener",          "DeleteLoadBalancerListeners",
+    "BatchRegisterTargets",  "BatchModifyTargetWeight", "BatchDeregisterTargets"};
+inline constexpr std::array<std::string_view, 4> kRuleCalls{"CreateRule", "ModifyRule",
+                                                            "ModifyDomainAttributes", "DeleteRule"};
+std::vector<std::string_view> all_calls();
+
 // What `berth controller --cloud tencent --region ap-nanjing` sets.
 model::LoadBalancerDefaults clb_defaults();
 
@@ -68,6 +83,8 @@ class ClbCloud final : public world::OutsideCloud, public sim::lb::ProviderView 
   // Calls that were answered, by action; those that begin with "Describe" are no writes.
   std::uint64_t calls(const std::string& action) const;
   std::uint64_t writes() const;
+  // Of these, those that were never answered.
+  std::vector<std::string> never_called(std::span<const std::string_view> actions) const;
 
   app::DriverPart connect(sim::Process& process, net::Transport& to_server) override;
   void advance(sim::Kernel& kernel) override;

@@ -1,6 +1,7 @@
 #include "clb_trouble.h"
 
 #include <array>
+#include <boost/json.hpp>
 
 #include "sim/world/gremlin.h"
 
@@ -8,6 +9,8 @@ namespace berth::scenario {
 namespace {
 
 using sim::tencent::FaultKind;
+using wire::Object;
+using wire::Value;
 using world::World;
 using world::WorldOptions;
 
@@ -15,12 +18,21 @@ using namespace std::chrono_literals;
 
 // What hands did is found by then.
 constexpr Duration kLongerThanAnAudit = 12min;
-constexpr std::array kFaultyActions{
-    "CreateListener",          "BatchRegisterTargets",        "BatchDeregisterTargets",
-    "BatchModifyTargetWeight", "DeleteLoadBalancerListeners", "DescribeListeners",
-    "DescribeTargets",         "DescribeTaskStatus",          "DescribeLoadBalancers",
-    "ModifyListener"};
+constexpr std::size_t kMostWaiting = 8;
 constexpr std::array kLoadBalancers{"lb-demo", "lb-east", "lb-west"};
+
+constexpr std::int64_t kSession = 60;
+
+// What `story` wrote last is what the listeners of `rooms` have.
+Result<> check_session(const ClbCloud& cloud) {
+  const auto there = cloud.cloud().load_balancer("lb-demo");
+  for (const auto& [id, listener] : there->listeners) {
+    if (listener.name == "somebody-else" || listener.rules[0].session_seconds == kSession) continue;
+    return fail(Code::internal, "port {} has sessions of {} s", listener.port,
+                listener.rules[0].session_seconds);
+  }
+  return {};
+}
 
 void use(WorldOptions& options, ClbCloud& cloud, const Plant& plant) {
   options.config.load_balancers = clb_defaults();
@@ -34,6 +46,10 @@ void story(World& world) {
   (void)user.create("room-2", kind_of(2));
   (void)user.create("room-3", kind_of(3));
   (void)world.cluster().pause(5s, {});
+  (void)user.change_pool("rooms", [](Value& pool) {
+    pool.as_object()["spec"].as_object()["listenerAttribute"] = Object{{"sessionTime", kSession}};
+    return true;
+  });
   user.remove("room-0");
   user.remove("room-2");
   (void)user.create("room-0", kind_of(0));
@@ -64,8 +80,7 @@ struct Stumbling {
   void run(World& world, const std::stop_token& stop) {
     while (!over && world.cluster().pause(up_to(random, 4s), stop)) {
       if (over) break;
-      cloud.cloud().inject(any_fault(random, kFaultyActions));
-      ++count.faults;
+      stumble(cloud, random, kPlainCalls);
       if (!has_hands || !random.chance(0.2)) continue;
       edit_listener(cloud, random);
       ++count.edits;
@@ -111,13 +126,35 @@ Result<> check_strangers(const ClbCloud& cloud) {
   return fail(Code::internal, "a stranger's listener was touched: {}", touched);
 }
 
-sim::tencent::Fault any_fault(Random& random, std::span<const char* const> actions) {
-  sim::tencent::Fault fault{.kind = static_cast<FaultKind>(random.below(6)),
-                            .action = actions[random.below(actions.size())],
+std::vector<FaultKind> faults_of(std::string_view action) {
+  std::vector<FaultKind> out{FaultKind::refuse, FaultKind::gateway, FaultKind::gateway_after,
+                             FaultKind::lose_reply};
+  const bool is_read = action.starts_with("Describe");
+  if (!is_read) out.insert(out.end(), {FaultKind::fail_task, FaultKind::slow_task});
+  if (action == "BatchRegisterTargets" || action == "BatchDeregisterTargets")
+    out.push_back(FaultKind::fail_listeners);
+  const bool has_list = is_read ? action != "DescribeTaskStatus" : action.starts_with("Create");
+  if (has_list) out.insert(out.end(), {FaultKind::short_answer, FaultKind::long_answer});
+  return out;
+}
+
+std::uint64_t count_of(const sim::tencent::FaultsTaken& taken) {
+  std::uint64_t out = 0;
+  for (const auto& [what, times] : taken) out += times;
+  return out;
+}
+
+void stumble(ClbCloud& cloud, Random& random, std::span<const std::string_view> actions) {
+  // Faults that wait for a call that is seldom made would refuse it for ever.
+  if (cloud.cloud().faults_waiting() >= kMostWaiting) cloud.cloud().clear_faults();
+  const std::string_view action = actions[random.below(actions.size())];
+  const std::vector<FaultKind> kinds = faults_of(action);
+  sim::tencent::Fault fault{.kind = kinds[random.below(kinds.size())],
+                            .action = std::string(action),
                             .duration = 20s + up_to(random, 60s)};
   if (random.chance(0.4)) fault.error = {"RequestLimitExceeded", "slow down"};
   fault.count = 1 + static_cast<int>(random.below(2));
-  return fault;
+  cloud.cloud().inject(std::move(fault));
 }
 
 void furnish(ClbCloud& cloud) {
@@ -128,7 +165,8 @@ void furnish(ClbCloud& cloud) {
   }
 }
 
-Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant) {
+Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant,
+                                 std::vector<std::string>* missed) {
   ClbCloud cloud;
   furnish(cloud);
   if (const auto* at = std::get_if<sim::CrashAt>(&plan))
@@ -142,6 +180,7 @@ Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant)
   const auto done = house.cluster().play("user", [&](std::stop_token) { story(house.world()); });
   if (Result<> ran = house.run_until([&] { return *done; }); !ran) return pass(ran);
   if (Result<> settled = house.settle(); !settled) return pass(settled);
+  if (Result<> same = check_session(cloud); !same) return pass(same);
   if (Result<> closed = house.close(); !closed) return pass(closed);
   if (Result<> empty = check_emptied(cloud); !empty) return pass(empty);
   if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
@@ -149,6 +188,8 @@ Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant)
   if (report && std::holds_alternative<sim::CrashAt>(plan) && report->crashes == 0)
     return fail(Code::internal, "nobody died");
   if (report) report->writes = cloud.calls_counted();
+  if (missed && std::holds_alternative<sim::NoCrash>(plan))
+    *missed = cloud.never_called(kPlainCalls);
   return report;
 }
 
@@ -159,6 +200,7 @@ Result<sim::RunReport> live_in_clb_trouble(std::uint64_t seed, const Plant& plan
   settings.settings.seed = random.next();
   settings.settings.unsure.busy_names_the_task = random.chance(0.5);
   settings.settings.unsure.batch_targets_are_tasks = random.chance(0.7);
+  settings.settings.unsure.untargeted_are_left_out = random.chance(0.3);
   ClbCloud cloud(settings);
   furnish(cloud);
   WorldOptions options = troubled_world(random);
@@ -173,7 +215,7 @@ Result<sim::RunReport> live_in_clb_trouble(std::uint64_t seed, const Plant& plan
   }
   if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
   if (count) {
-    count->faults += stumbling.count.faults;
+    count->faults += count_of(cloud.cloud().faults_taken());
     count->edits += stumbling.count.edits;
     count->ready += house.book().ever_ready();
   }

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "clb_cloud.h"
 #include "pool_trouble.h"
@@ -17,15 +20,20 @@ void furnish(ClbCloud& cloud);
 Result<> check_emptied(const ClbCloud& cloud);
 // What others made is as it was.
 Result<> check_strangers(const ClbCloud& cloud);
-// Of one of these actions, once or twice.
-sim::tencent::Fault any_fault(Random& random, std::span<const char* const> actions);
+// Those that can befall an action: reads have no tasks, and few answers have lists.
+std::vector<sim::tencent::FaultKind> faults_of(std::string_view action);
+// One more fault, of one of these actions, once or twice.
+void stumble(ClbCloud& cloud, Random& random, std::span<const std::string_view> actions);
+std::uint64_t count_of(const sim::tencent::FaultsTaken& taken);
 
-// Berth is installed, pools are made, rooms come and go, all is deleted. `writes` of the report are
-// the calls of the cloud, those for health apart.
-Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant = {});
+// Berth is installed, pools are made and change, rooms come and go, all is deleted. `writes` of the
+// report are the calls of the cloud, those for health apart. `missed`, if it is there, gets the
+// calls that a story without a crash did not make.
+Result<sim::RunReport> clb_story(const sim::CrashPlan& plan, const Plant& plant = {},
+                                 std::vector<std::string>* missed = nullptr);
 
 struct ClbTroubleCount {
-  std::uint64_t faults = 0;  // that the cloud was told to make
+  std::uint64_t faults = 0;  // that befell a call
   std::uint64_t edits = 0;   // of listeners, by hand
   std::uint64_t ready = 0;   // Pods that were told so
 };

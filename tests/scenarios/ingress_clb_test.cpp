@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <array>
 #include <set>
 
 #include "clb_trouble.h"
@@ -21,40 +20,39 @@ using world::WorldOptions;
 
 // What hands did is found by then.
 constexpr Duration kLongerThanAnAudit = 12min;
-constexpr std::array kFaultyActions{"CreateListener",
-                                    "BatchRegisterTargets",
-                                    "BatchDeregisterTargets",
-                                    "RegisterTargets",
-                                    "DeregisterTargets",
-                                    "BatchModifyTargetWeight",
-                                    "ModifyTargetWeight",
-                                    "DeleteLoadBalancerListeners",
-                                    "DeleteListener",
-                                    "CreateRule",
-                                    "DeleteRule",
-                                    "ModifyRule",
-                                    "ModifyListener",
-                                    "DescribeListeners",
-                                    "DescribeTargets",
-                                    "DescribeTaskStatus",
-                                    "DescribeLoadBalancers"};
 
 const std::string kServices =
     "services: [{serviceName: web, servicePort: 8080, isDirectConnect: true}]";
 
-std::string plain(int port, const std::string& protocol) {
-  return fmt::format("{{port: {}, protocol: {}, {}}}", port, protocol, kServices);
+// What can change while a listener and its rules stay.
+struct Looks {
+  int session = 0;  // seconds
+  std::string certificate = "cert-1";
+};
+std::string certificate(const Looks& looks) {
+  return fmt::format("certificate: {{mode: UNIDIRECTIONAL, certID: {}}}", looks.certificate);
 }
-// HTTPS with a route for each of these, "domain path".
-std::string site(int port, const std::vector<std::pair<std::string, std::string>>& routes) {
+std::string plain(int port, const std::string& protocol, const Looks& looks = {}) {
+  return fmt::format("{{port: {}, protocol: {}, listenerAttribute: {{sessionTime: {}}}, {}}}", port,
+                     protocol, looks.session, kServices);
+}
+// "domain path"
+using Routes = std::vector<std::pair<std::string, std::string>>;
+std::string routes(const Routes& wanted, const Looks& looks, const std::string& more = {}) {
   std::string list;
-  for (const auto& [domain, path] : routes)
-    list += fmt::format("{}{{domain: {}, path: {}, {}}}", list.empty() ? "" : ", ", domain, path,
-                        kServices);
-  return fmt::format(
-      "{{port: {}, protocol: HTTPS, certificate: {{mode: UNIDIRECTIONAL, certID: cert-1}}, "
-      "layer7Routes: [{}]}}",
-      port, list);
+  for (const auto& [domain, path] : wanted)
+    list += fmt::format("{}{{domain: {}, path: {}, listenerAttribute: {{sessionTime: {}}}, {}{}}}",
+                        list.empty() ? "" : ", ", domain, path, looks.session, more, kServices);
+  return fmt::format("layer7Routes: [{}]", list);
+}
+// HTTPS with a certificate, or with one for each domain.
+std::string site(int port, const Routes& wanted, const Looks& looks = {}) {
+  return fmt::format("{{port: {}, protocol: HTTPS, {}, {}}}", port, certificate(looks),
+                     routes(wanted, looks));
+}
+std::string named_site(int port, const Routes& wanted, const Looks& looks = {}) {
+  return fmt::format("{{port: {}, protocol: HTTPS, listenerAttribute: {{sniSwitch: 1}}, {}}}", port,
+                     routes(wanted, looks, certificate(looks) + ", "));
 }
 std::string mapping(int start, int end_index) {
   return fmt::format(
@@ -81,8 +79,16 @@ std::vector<std::string> web_targets(IngressHouse& house) {
   return out;
 }
 
-// "443 TCP 10.0.0.1:80 10", "445 HTTPS a.example.com/ 10.0.0.1:80 10", "30000-30001 TCP": what the
-// cloud has of ours there, sorted.
+// " cert-1 60s", of a listener or a rule.
+std::string looks_of(const wire::Object& certificate, std::int64_t session) {
+  const wire::Value* const id = certificate.if_contains("CertId");
+  return (id ? " " + std::string(id->get_string()) : "") +
+         (session ? fmt::format(" {}s", session) : "");
+}
+
+// "443 TCP 60s", "443 TCP 10.0.0.1:80 10", "445 HTTPS cert-1", "445 HTTPS a.example.com/ 60s",
+// "445 HTTPS a.example.com/ 10.0.0.1:80 10", "30000-30001 TCP": what the cloud has of ours there,
+// sorted.
 std::vector<std::string> in_cloud(const ClbCloud& cloud, const std::string& lb) {
   std::vector<std::string> out;
   const auto there = cloud.cloud().load_balancer(lb);
@@ -92,10 +98,13 @@ std::vector<std::string> in_cloud(const ClbCloud& cloud, const std::string& lb) 
     const std::string ports = one.end_port == 0 ? fmt::format("{}", one.port)
                                                 : fmt::format("{}-{}", one.port, one.end_port);
     const std::string listener = fmt::format("{} {}", ports, one.protocol);
-    out.push_back(listener);
+    const bool has_rules = sim::tencent::is_layer7(one.protocol);
+    out.push_back(listener +
+                  looks_of(one.certificate, has_rules ? 0 : one.rules.at(0).session_seconds));
     for (const sim::tencent::Rule& rule : one.rules) {
-      const std::string key = rule.id.empty() ? "" : fmt::format(" {}{}", rule.domain(), rule.url);
-      if (!key.empty()) out.push_back(listener + key);
+      const std::string key = has_rules ? fmt::format(" {}{}", rule.domain(), rule.url) : "";
+      if (has_rules)
+        out.push_back(listener + key + looks_of(rule.certificate, rule.session_seconds));
       for (const sim::tencent::Target& target : rule.targets)
         out.push_back(
             fmt::format("{}{} {}:{} {}", listener, key, target.ip, target.port, target.weight));
@@ -105,24 +114,28 @@ std::vector<std::string> in_cloud(const ClbCloud& cloud, const std::string& lb) 
   return out;
 }
 
-void add_led(std::vector<std::string>& out, const std::string& listener,
+void add_led(std::vector<std::string>& out, const std::string& listener, const std::string& looks,
              const std::vector<std::string>& targets) {
-  out.push_back(listener);
+  out.push_back(listener + looks);
   for (const std::string& one : targets) out.push_back(listener + " " + one);
 }
 
-// In the end: TCP 443, HTTPS 445 with two routes, and a segment for room-0.
+// In the end: TCP 443, HTTPS 445 with two routes, HTTPS 447 by domain, and a segment for room-0.
 std::string last_spec() {
-  return spec({plain(443, "TCP"), site(445, {{"a.example.com", "/lobby"}, {"b.example.com", "/"}})},
+  const Looks looks{.session = 60, .certificate = "cert-9"};
+  return spec({plain(443, "TCP", looks),
+               site(445, {{"a.example.com", "/lobby"}, {"b.example.com", "/"}}, looks),
+               named_site(447, {{"c.example.com", "/"}}, looks)},
               {mapping(30000, 1)});
 }
 std::vector<std::string> last_state(IngressHouse& house) {
   const std::vector<std::string> web = web_targets(house);
-  std::vector<std::string> out{"445 HTTPS"};
-  add_led(out, "443 TCP", web);
-  add_led(out, "445 HTTPS a.example.com/lobby", web);
-  add_led(out, "445 HTTPS b.example.com/", web);
-  add_led(out, "30000-30001 TCP", {house.ip_of("room-0") + ":30000 10"});
+  std::vector<std::string> out{"445 HTTPS cert-9", "447 HTTPS"};
+  add_led(out, "443 TCP", " 60s", web);
+  add_led(out, "445 HTTPS a.example.com/lobby", " 60s", web);
+  add_led(out, "445 HTTPS b.example.com/", " 60s", web);
+  add_led(out, "447 HTTPS c.example.com/", " cert-9 60s", web);
+  add_led(out, "30000-30001 TCP", "", {house.ip_of("room-0") + ":30000 10"});
   std::ranges::sort(out);
   return out;
 }
@@ -189,9 +202,20 @@ WorldOptions on_clb(WorldOptions options, ClbCloud& cloud) {
   return options;
 }
 
-Result<sim::RunReport> story(const sim::CrashPlan& plan) {
+struct Story {
+  sim::CrashPlan crash = sim::NoCrash{};
+  std::optional<sim::tencent::Fault> fault{};
+};
+struct Told {
+  std::vector<std::string> missed{};  // calls that nobody made
+  std::uint64_t faults = 0;           // that befell a call
+};
+
+Result<sim::RunReport> tell(const Story& what, Told* told = nullptr) {
+  const sim::CrashPlan& plan = what.crash;
   ClbCloud cloud;
   furnish(cloud);
+  if (what.fault) cloud.cloud().inject(*what.fault);
   if (const auto* at = std::get_if<sim::CrashAt>(&plan))
     cloud.count_calls(ClbCrash{at->write_index, at->side});
   WorldOptions options;
@@ -210,7 +234,8 @@ Result<sim::RunReport> story(const sim::CrashPlan& plan) {
     house.write(IngressHouse::ingress(
         "front",
         spec({plain(443, "TCP"), plain(444, "UDP"),
-              site(445, {{"a.example.com", "/"}, {"a.example.com", "/lobby"}})},
+              site(445, {{"a.example.com", "/"}, {"a.example.com", "/lobby"}}),
+              named_site(447, {{"c.example.com", "/"}})},
              {mapping(30000, 2)}),
         "lb-demo"));
     (void)house.cluster().pause(20s, {});
@@ -231,14 +256,32 @@ Result<sim::RunReport> story(const sim::CrashPlan& plan) {
   if (std::holds_alternative<sim::CrashAt>(plan) && report.crashes == 0)
     return fail(Code::internal, "nobody died");
   report.writes = cloud.calls_counted();
+  if (told) *told = {cloud.never_called(all_calls()), count_of(cloud.cloud().faults_taken())};
   return report;
 }
 
 TEST(IngressOnClb, CrashesAtEveryCallOfTheCloud) {
-  const auto swept = crash_everywhere("Ingresses on CLB, calls of the cloud",
-                                      [](const sim::CrashPlan& plan) { return story(plan); });
+  Told calm;
+  const auto swept =
+      crash_everywhere("Ingresses on CLB, calls of the cloud", [&](const sim::CrashPlan& plan) {
+        return tell({.crash = plan}, std::holds_alternative<sim::NoCrash>(plan) ? &calm : nullptr);
+      });
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_GE(swept->writes, 30u);
+  EXPECT_THAT(calm.missed, ::testing::IsEmpty());
+}
+
+TEST(IngressOnClb, LivesThroughEveryFaultOfEveryCall) {
+  for (const std::string_view action : all_calls()) {
+    for (const sim::tencent::FaultKind kind : faults_of(action)) {
+      SCOPED_TRACE(fmt::format("{} of {}", to_string(kind), action));
+      Told told;
+      const auto ran =
+          tell({.fault = {{.kind = kind, .action = std::string(action), .duration = 60s}}}, &told);
+      ASSERT_TRUE(ran) << ran.error().message;
+      EXPECT_EQ(told.faults, 1u) << "it befell no call";
+    }
+  }
 }
 
 // A page of an Ingress on lb-demo, in place.
@@ -348,7 +391,7 @@ TEST(IngressOnClb, GrpcAndQuicAreAsWrittenAndPutRightWhenSomebodyEditsThem) {
 }
 
 struct Count {
-  std::uint64_t faults = 0;
+  std::uint64_t faults = 0;  // that befell a call
   std::uint64_t edits = 0;
   std::uint64_t moves = 0;
 };
@@ -363,13 +406,18 @@ struct People {
 
   std::string any_spec() {
     std::vector<std::string> rules, mappings;
-    if (random.chance(0.7)) rules.push_back(plain(443, random.chance(0.7) ? "TCP" : "UDP"));
-    if (random.chance(0.4)) rules.push_back(plain(444, "UDP"));
+    const Looks looks{.session = random.chance(0.5) ? 90 : 0,
+                      .certificate = fmt::format("cert-{}", 1 + random.below(2))};
+    if (random.chance(0.7)) rules.push_back(plain(443, random.chance(0.7) ? "TCP" : "UDP", looks));
+    if (random.chance(0.4)) rules.push_back(plain(444, "UDP", looks));
     if (random.chance(0.6))
-      rules.push_back(random.chance(0.5) ? site(445, {{"a.example.com", "/"}})
-                                         : site(445, {{"a.example.com", "/"},
-                                                      {"a.example.com", "/lobby"},
-                                                      {"b.example.com", "/"}}));
+      rules.push_back(
+          random.chance(0.5)
+              ? site(445, {{"a.example.com", "/"}}, looks)
+              : site(445,
+                     {{"a.example.com", "/"}, {"a.example.com", "/lobby"}, {"b.example.com", "/"}},
+                     looks));
+    if (random.chance(0.4)) rules.push_back(named_site(447, {{"c.example.com", "/"}}, looks));
     if (random.chance(0.5))
       mappings.push_back(mapping(30000, 1 + static_cast<int>(random.below(3))));
     if (rules.empty() && mappings.empty()) rules.push_back(plain(446, "TCP"));
@@ -444,6 +492,7 @@ Result<sim::RunReport> live(std::uint64_t seed, Count& count) {
   settings.settings.seed = random.next();
   settings.settings.unsure.busy_names_the_task = random.chance(0.5);
   settings.settings.unsure.batch_targets_are_tasks = random.chance(0.7);
+  settings.settings.unsure.untargeted_are_left_out = random.chance(0.3);
   ClbCloud cloud(settings);
   furnish(cloud);
   WorldOptions options = on_clb(troubled_world(random), cloud);
@@ -456,18 +505,20 @@ Result<sim::RunReport> live(std::uint64_t seed, Count& count) {
   world::Gremlin gremlin(house.cluster(), {.pause = 2s + up_to(random, 4s), .max_repeats = 2});
   People people{house, watcher, random.fork(), count};
   Random trouble = random.fork();
+  const std::vector<std::string_view> calls = all_calls();
   const auto lived = house.cluster().play("people", [&](std::stop_token) { people.live(); });
   const auto stumbled = house.cluster().play("cloud", [&](const std::stop_token& stop) {
     while (!*lived && house.cluster().pause(up_to(trouble, 4s), stop)) {
-      cloud.cloud().inject(any_fault(trouble, kFaultyActions));
-      ++count.faults;
+      stumble(cloud, trouble, calls);
       if (!has_hands || !trouble.chance(0.2)) continue;
       edit_any(cloud, trouble);
       ++count.edits;
     }
   });
-  if (Result<> ran = house.cluster().run_until([&] { return *lived && *stumbled; }); !ran)
+  if (Result<> ran = house.cluster().run_until([&] { return *lived && *stumbled; }); !ran) {
+    house.cluster().end_players();  // before what they use
     return pass(ran);
+  }
   gremlin.stop();
   house.cluster().link().cut_stream_chance = 0;
   house.cluster().link().lost_answer_chance = 0;
@@ -483,6 +534,7 @@ Result<sim::RunReport> live(std::uint64_t seed, Count& count) {
   if (Result<> fine = check_strangers(cloud); !fine) return pass(fine);
   if (Result<> fine = watcher.check(); !fine) return pass(fine);
   if (house.world().kernel().failure()) return fail(*house.world().kernel().failure());
+  count.faults += count_of(cloud.cloud().faults_taken());
   return house.world().kernel().report();
 }
 
@@ -491,8 +543,9 @@ TEST(IngressOnClb, LivesThroughAnyTrouble) {
   const auto swept = sim::sweep(sweep_for("Ingresses on CLB in trouble", 10s, 40),
                                 [&](std::uint64_t seed) { return live(seed, count); });
   ASSERT_TRUE(swept) << swept.error().message;
-  fmt::print("Ingresses on CLB in trouble: {} faults of the cloud, {} edits, {} moves of people\n",
-             count.faults, count.edits, count.moves);
+  fmt::print(
+      "Ingresses on CLB in trouble: {} faults that befell calls, {} edits, {} moves of people\n",
+      count.faults, count.edits, count.moves);
   EXPECT_GE(count.faults, swept->seeds);
 }
 

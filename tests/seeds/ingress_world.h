@@ -12,6 +12,7 @@
 #include "crypto/certificates.h"
 #include "edge/echo_server.h"
 #include "edge/haproxy/runner.h"
+#include "support/cloud_dump.h"
 
 namespace berth {
 
@@ -168,33 +169,8 @@ spec:
   }
 
   // --- what the simulated cloud has of it ---
-  // The listener of that load balancer; null where there is none.
   Value cloud_listener(const std::string& lb, int port, const std::string& protocol) {
-    const Value all = cloud();
-    for (const Value& one : *wire::array_at(all, "/loadBalancers")) {
-      if (wire::string_at(one, "/id") != lb) continue;
-      for (const Value& listener : *wire::array_at(one, "/listeners"))
-        if (wire::int_at(listener, "/port") == port &&
-            wire::string_at(listener, "/protocol") == protocol)
-          return listener;
-    }
-    return {};
-  }
-  // "domain/path ip:port weight" of each target, sorted.
-  static std::vector<std::string> cloud_targets(const Value& listener) {
-    std::vector<std::string> out;
-    const Array* rules = wire::array_at(listener, "/rules");
-    for (const Value& rule : rules ? *rules : Array{}) {
-      const std::string key =
-          fmt::format("{}{}", wire::string_at(rule, "/domain"), wire::string_at(rule, "/url"));
-      for (const Value& target : *wire::array_at(rule, "/targets"))
-        out.push_back(fmt::format("{}{}{}:{} {}", key, key.empty() ? "" : " ",
-                                  wire::string_at(target, "/ip"),
-                                  wire::int_at(target, "/port").value_or(0),
-                                  wire::int_at(target, "/weight").value_or(0)));
-    }
-    std::ranges::sort(out);
-    return out;
+    return testing::cloud_listener(cloud(), lb, port, protocol);
   }
   // Once it is as wished; its last state otherwise, with a failure.
   Value expect_in_cloud(const std::string& lb, int port, const std::string& protocol,
@@ -203,7 +179,7 @@ spec:
     Value found;
     EXPECT_TRUE(eventually([&] {
       found = cloud_listener(lb, port, protocol);
-      return !found.is_null() && cloud_targets(found) == targets;
+      return !found.is_null() && testing::cloud_targets(found) == targets;
     })) << lb
         << ":" << port << " is " << wire::to_json(found) << ", wanted "
         << fmt::format("{}", fmt::join(targets, ", "));

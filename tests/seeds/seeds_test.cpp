@@ -67,15 +67,15 @@ const std::vector<Row> kRows{
     {35, Use::compared, "what becomes of block 34"},
     {36, Use::left, "the annotations of block 35 as a file; docs/playground.md reads one"},
     {37, Use::left, kCommand},
-    {38, Use::completed, "20 ports for each item instead of 1,000"},
-    {39, Use::completed, "20 ports instead of 1,000"},
-    {40, Use::completed, "each form of the annotation by itself"},
+    {38, Use::completed, "20 ports for each item instead of 1,000; pool_stories_test.cpp"},
+    {39, Use::completed, "20 ports instead of 1,000; pool_stories_test.cpp"},
+    {40, Use::completed, "each form of the annotation by itself; pool_stories_test.cpp"},
     {41, Use::applied, ""},
     {42, Use::compared, "what becomes of a Pod with block 41"},
     {43, Use::applied, ""},
     {44, Use::compared, "what becomes of a Pod with block 43"},
     {45, Use::applied, kIngress},
-    {46, Use::completed, "placeholders of two regions become distinct ids"},
+    {46, Use::completed, "placeholders of two regions become distinct ids; pool_stories_test.cpp"},
     {47, Use::completed, kIngress},
     {48, Use::left, kCommand},
     {49, Use::left, kCommand},
@@ -180,22 +180,6 @@ TEST_F(Seeds, APodOfThePoolIsToldWhatThePageShows) {
   EXPECT_TRUE(variable(pod, "BCS_PORTPOOL_PORT_VIPLIST_TCP_80").ends_with(":31000"));
 }
 
-TEST_F(Seeds, BothSpellingsOfLoadBalancersAreUnderstood) {
-  std::string yaml = block(38);
-  replace_all(yaml, "endPort: 31000", "endPort: 30020");
-  create(yaml);
-  EXPECT_TRUE(pool_is_ready("default", "portpool-example1"));
-  const Value pool = get(api::port_pool_kind().type, "default", "portpool-example1");
-  EXPECT_EQ(wire::string_at(pool, "/status/poolItems/1/loadBalancerIDs/0"), "lb-test3");
-}
-
-TEST_F(Seeds, SegmentsAsDeclared) {
-  std::string yaml = block(39);
-  replace_all(yaml, "endPort: 31000", "endPort: 30020");
-  create(yaml);
-  EXPECT_TRUE(pool_is_ready("default", "portpool-example1"));
-}
-
 TEST_F(Seeds, APodGetsASegmentAsShown) {
   make_namespace("test");
   create(block(41));
@@ -210,32 +194,6 @@ TEST_F(Seeds, AFieldOfOnesOwnIsPassedOnAsShown) {
   ASSERT_TRUE(pool_is_ready("test", "test-pool1"));
   create(block(34));
   expect_shown(ready_pod("test", "nginx-"), shown_bindings(block(44)));
-}
-
-TEST_F(Seeds, APoolOfTwoRegions) {
-  make_namespace("ingress");
-  std::string yaml = block(46);
-  replace_all(yaml, "ap-chongqing:lb-xxxxxxxx", "ap-chongqing:lb-first");
-  replace_all(yaml, "ap-shanghai:lb-xxxxxxxx", "ap-shanghai:lb-second");
-  create(yaml);
-  EXPECT_TRUE(pool_is_ready("ingress", "test-pool1"));
-}
-
-TEST_F(Seeds, EveryFormOfTheAnnotationIsUnderstood) {
-  const std::string key = std::string(api::kPortsAnnotation) + ":";
-  const std::string text = block(40);
-  int forms = 0;
-  for (std::size_t at = 0; (at = text.find(key, at)) != std::string::npos; ++forms) {
-    const std::size_t next = text.find(key, at + 1);
-    const auto form = wire::parse_yaml(text.substr(at, next - at));
-    ASSERT_TRUE(form) << form.error().to_string();
-    const std::string value(
-        wire::string_at(*form, "/" + wire::escape_pointer_step(api::kPortsAnnotation)));
-    const auto requests = api::parse_port_requests(value, "default");
-    EXPECT_TRUE(requests) << value << ": " << requests.error().to_string();
-    at += key.size();
-  }
-  EXPECT_EQ(forms, 8);
 }
 
 }  // namespace

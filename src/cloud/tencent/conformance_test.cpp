@@ -33,6 +33,7 @@ Settings otherwise() {
   out.unsure.inapplicable_is_refused = true;
   out.unsure.describing_missing_is_refused = true;
   out.unsure.default_domain_needs_another = true;
+  out.unsure.untargeted_are_left_out = true;
   return out;
 }
 

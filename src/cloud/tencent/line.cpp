@@ -44,6 +44,26 @@ std::vector<ListenerId> missing(std::span<const ListenerId> ids,
   return out;
 }
 
+// A listener without any target, as it is described.
+ListenerTargets without_targets(const CloudListener& listener) {
+  const model::ListenerSpec& spec = listener.seen.spec;
+  ListenerTargets out{.listener = listener.seen.id, .is_layer7 = is_layer7(spec.protocol)};
+  if (!out.is_layer7) {
+    out.rules.push_back({.rule = {out.listener, {}}});
+    return out;
+  }
+  for (const auto& [key, location] : listener.locations)
+    out.rules.push_back({.rule = {out.listener, key}, .location = location});
+  return out;
+}
+
+// The book's rules of a listener are those that it is described with.
+void add_lacking(const Line& line, const CloudListener& listener) {
+  for (const RuleTargets& one : without_targets(listener).rules)
+    if (!line.book.find(line.place.lb, one.rule))
+      line.book.add_rule(line.place.lb, one.rule, one.location);
+}
+
 void add_targets(lb::ObservedListener& listener, const ListenerTargets& read) {
   for (const RuleTargets& rule : read.rules) {
     if (model::Rule* const there = model::find_rule(listener.spec, rule.rule.key))
@@ -97,16 +117,32 @@ Result<std::vector<CloudListener>> describe_some(const Line& line,
 Result<std::vector<ListenerTargets>> read_targets(const Line& line,
                                                   std::span<const ListenerId> ids) {
   std::vector<ListenerTargets> out;
-  if (ids.size() > kManyListeners) {
+  const bool are_many = ids.size() > kManyListeners;
+  if (are_many) {
     if (Result<> all = read_chunk(line, {}, out); !all) return pass(all);
   }
-  const std::vector<ListenerId> left = missing(ids, out);
-  Result<> read = in_chunks(std::span(left), kListenersPerTargets,
-                            [&](auto chunk) { return read_chunk(line, chunk, out); });
-  if (!read) return pass(read);
+  // Two questions for each, the last one by name: an answer may have been cut.
+  for (int question = are_many ? 1 : 0; question < 2; ++question) {
+    const std::vector<ListenerId> left = missing(ids, out);
+    Result<> read = in_chunks(std::span(left), kListenersPerTargets,
+                              [&](auto chunk) { return read_chunk(line, chunk, out); });
+    if (!read) return pass(read);
+  }
+  if (const std::vector<ListenerId> silent = missing(ids, out); !silent.empty()) {
+    const auto there = describe_some(line, silent);
+    if (!there) return fail(there.error());
+    std::ranges::transform(*there, std::back_inserter(out), without_targets);
+  }
   for (const ListenerId& id : ids) line.book.forget(line.place.lb, id);
   for (const ListenerTargets& one : out) line.book.note(line.place.lb, one);
   return out;
+}
+
+Result<> add_silent_rules(const Line& line, std::span<const ListenerId> ids) {
+  const auto there = describe_some(line, ids);
+  if (!there) return fail(there.error());
+  for (const CloudListener& one : *there) add_lacking(line, one);
+  return {};
 }
 
 Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
@@ -122,6 +158,7 @@ Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
     const auto it = by_id.find(one.seen.id);
     if (it == by_id.end()) continue;
     add_targets(one.seen, *it->second);
+    add_lacking(line, one);
     out.push_back(std::move(one.seen));
   }
   return out;

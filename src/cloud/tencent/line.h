@@ -28,11 +28,14 @@ Caller caller_of(const Api& api, const lb::Place& place);
 Result<std::vector<CloudListener>> describe_all(const Line& line);
 Result<std::vector<CloudListener>> describe_some(const Line& line,
                                                  std::span<const model::ListenerId> ids);
-// Reads the targets of these listeners into the book, and returns them.
+// Reads the targets of these listeners into the book, and returns them. A listener that the cloud
+// leaves out twice, and shows among its listeners after that, has none.
 Result<std::vector<ListenerTargets>> read_targets(const Line& line,
                                                   std::span<const model::ListenerId> ids);
-// The same listeners as the seams show them, with targets. One whose targets the cloud does not
-// tell is left out: it must not look as if it led nowhere.
+// Adds to the book what it lacks of the rules of these listeners: those without targets, which the
+// cloud may leave out when it tells targets.
+Result<> add_silent_rules(const Line& line, std::span<const model::ListenerId> ids);
+// The same listeners as the seams show them, with targets. One that is gone meanwhile is left out.
 Result<std::vector<lb::ObservedListener>> with_targets(const Line& line,
                                                        std::vector<CloudListener> listeners);
 

@@ -324,17 +324,40 @@ TEST_F(TencentListenerWrites, ALargeListIsTwoCalls) {
   EXPECT_EQ(cloud_.calls.size(), 2u);
 }
 
-TEST_F(TencentListenerWrites, WhatAnAnswerForAllLacksIsAskedForByName) {
+// Listeners "lbl-0" and so on, as DescribeListeners shows them.
+std::string described(int count) {
   std::string all;
-  for (int i = 0; i < 150; ++i)
+  for (int i = 0; i < count; ++i)
     all += fmt::format(R"({}{{"ListenerId":"lbl-{}","Protocol":"TCP","Port":{}}})", i ? "," : "", i,
                        30000 + i);
-  cloud_.answer("DescribeListeners", fmt::format(R"({{"Listeners":[{}]}})", all));
+  return fmt::format(R"({{"Listeners":[{}]}})", all);
+}
+
+// The cloud may leave out what has no targets. It is there all the same: whoever took it for gone
+// would make it again, on a port that is taken.
+TEST_F(TencentListenerWrites, WhatNoAnswerHasTargetsOfIsAskedForByNameAndLeadsNowhere) {
+  cloud_.answer("DescribeListeners", described(150));
   for (int i = 0; i < 9; ++i) cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeListeners", described(100));
+  cloud_.answer("DescribeListeners", R"({"Listeners":[]})");
   const auto listed = listeners().list(context(), place_);
-  ASSERT_TRUE(listed);
+  ASSERT_TRUE(listed) << listed.error().to_string();
   EXPECT_EQ(cloud_.bodies("DescribeTargets").size(), 9u) << "once for all, then twenty each";
-  EXPECT_TRUE(listed->empty()) << "nobody said that they lead nowhere";
+  EXPECT_EQ(listed->size(), 100u) << "the others are gone meanwhile";
+  for (const lb::ObservedListener& one : *listed)
+    EXPECT_FALSE(model::leads_somewhere(one.spec)) << one.id;
+}
+
+TEST_F(TencentListenerWrites, AnAnswerThatWasCutIsNotBelieved) {
+  cloud_.answer("DescribeListeners", described(1));
+  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeTargets",
+                R"({"Listeners":[{"ListenerId":"lbl-0","Protocol":"TCP","Targets":[)"
+                R"({"Port":80,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  const auto listed = listeners().list(context(), place_);
+  ASSERT_TRUE(listed) << listed.error().to_string();
+  ASSERT_EQ(listed->size(), 1u);
+  EXPECT_TRUE(model::leads_somewhere(listed->front().spec));
 }
 
 TEST_F(TencentListenerWrites, AListThatLacksSomeIsNone) {

@@ -99,10 +99,25 @@ class TargetRound {
     if (unknown.empty()) return;
     const std::vector<ListenerId> ids(unknown.begin(), unknown.end());
     const auto read = read_targets(line_, ids);
+    if (Result<> all = read ? learn_silent_rules() : Result<>{}; !all) return fail_unknown(all);
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       if (known(i)) continue;
       results_[i] = read ? not_there(i) : fail(read.error());
     }
+  }
+
+  // Rules of layer 7 that the cloud did not tell, because they have no targets or are not there.
+  Result<> learn_silent_rules() {
+    std::set<ListenerId> unknown;
+    for (std::size_t i = 0; i < changes_.size(); ++i)
+      if (!known(i) && !changes_[i].rule.key.empty()) unknown.insert(changes_[i].rule.listener);
+    if (unknown.empty()) return {};
+    return add_silent_rules(line_, std::vector<ListenerId>(unknown.begin(), unknown.end()));
+  }
+
+  void fail_unknown(const Result<>& why) {
+    for (std::size_t i = 0; i < changes_.size(); ++i)
+      if (!known(i)) results_[i] = fail(why.error());
   }
 
   Failure not_there(std::size_t i) const {

@@ -231,9 +231,12 @@ TEST_F(TencentTargets, LookingForTheCulpritIsBounded) {
 }
 
 TEST_F(TencentTargets, WhatIsNotKnownIsReadFirst) {
+  // The second one is asked for again, then looked for.
   cloud_.answer("DescribeTargets",
                 R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"TCP","Targets":[)"
                 R"({"Port":9000,"Weight":10,"PrivateIpAddresses":["10.0.0.1"]}]}]})");
+  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeListeners", R"({"Listeners":[]})");
   cloud_.answer("BatchRegisterTargets");
   const auto results = change(
       {{listener(1), {target(1), target(2)}, {target(3).target}}, {listener(2), {target(2)}, {}}});
@@ -263,6 +266,9 @@ TEST_F(TencentTargets, RulesAreKnownByTheirLocation) {
   cloud_.answer("DescribeTargets", R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTP",)"
                                    R"("Rules":[{"LocationId":"loc-7","Domain":"example.com",)"
                                    R"("Url":"/","Targets":[]}]}]})");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTP","Rules":[)"
+                R"({"LocationId":"loc-7","Domain":"example.com","Url":"/"}]}]})");
   cloud_.answer("BatchRegisterTargets");
   const lb::RuleRef rule{ListenerId("lbl-1"), {"example.com", "/"}};
   const lb::RuleRef other{ListenerId("lbl-1"), {"example.com", "/lobby"}};
@@ -273,6 +279,28 @@ TEST_F(TencentTargets, RulesAreKnownByTheirLocation) {
   const auto bodies = cloud_.bodies("BatchRegisterTargets");
   ASSERT_EQ(bodies.size(), 1u);
   EXPECT_EQ(wire::string_at(bodies[0], "/Targets/0/LocationId"), "loc-7");
+}
+
+// The cloud may leave out rules and listeners that have no targets.
+TEST_F(TencentTargets, ARuleOfWhichNoTargetsAreToldIsFoundAmongTheListeners) {
+  const lb::RuleRef rule{ListenerId("lbl-1"), {"example.com", "/"}};
+  const lb::RuleRef other{ListenerId("lbl-2"), {"example.com", "/"}};
+  cloud_.answer("DescribeTargets", R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTP",)"
+                                   R"("Rules":[]}]})");
+  cloud_.answer("DescribeTargets", R"({"Listeners":[]})");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-2","Protocol":"HTTP","Rules":[)"
+                R"({"LocationId":"loc-8","Domain":"example.com","Url":"/"}]}]})");
+  cloud_.answer("DescribeListeners",
+                R"({"Listeners":[{"ListenerId":"lbl-1","Protocol":"HTTP","Rules":[)"
+                R"({"LocationId":"loc-7","Domain":"example.com","Url":"/"}]}]})");
+  cloud_.answer("BatchRegisterTargets");
+  for (const auto& result : change({{rule, {target(1)}, {}}, {other, {target(1)}, {}}}))
+    EXPECT_TRUE(result) << result.error().to_string();
+  const auto bodies = cloud_.bodies("BatchRegisterTargets");
+  ASSERT_EQ(bodies.size(), 1u);
+  EXPECT_EQ(wire::string_at(bodies[0], "/Targets/0/LocationId"), "loc-7");
+  EXPECT_EQ(wire::string_at(bodies[0], "/Targets/1/LocationId"), "loc-8");
 }
 
 }  // namespace

@@ -30,6 +30,13 @@ Object encode(const ApiError& error) {
 
 net::Reply bad_gateway() { return {.status = kBadGateway, .body = "bad gateway\n"}; }
 
+bool has_lists(const Object& answer) {
+  return std::ranges::any_of(answer, [](const auto& member) {
+    const auto* list = member.value().if_array();
+    return list != nullptr && !list->empty();
+  });
+}
+
 // The answer's lists, as a server that loses count has them.
 void shorten(Object& answer) {
   for (auto& member : answer)
@@ -134,8 +141,10 @@ net::Reply Cloud::answer(const net::Request& request, WallTime now) {
     const std::string lb = load_balancer_of(read_body(request.body).value_or(Object{}));
     if (faults_.take(FaultKind::lose_reply, name, lb)) return {.status = kLostReply};
     if (faults_.take(FaultKind::gateway_after, name, lb)) return bad_gateway();
-    if (faults_.take(FaultKind::short_answer, name, lb)) shorten(*served);
-    if (faults_.take(FaultKind::long_answer, name, lb)) lengthen(*served);
+    if (has_lists(*served)) {
+      if (faults_.take(FaultKind::short_answer, name, lb)) shorten(*served);
+      if (faults_.take(FaultKind::long_answer, name, lb)) lengthen(*served);
+    }
     return json_reply(std::move(*served), id, now);
   }
   ++count.refused;
@@ -272,6 +281,16 @@ void Cloud::inject(Fault fault) {
 void Cloud::clear_faults() {
   const MutexLock lock(mu_);
   faults_.clear();
+}
+
+FaultsTaken Cloud::faults_taken() const {
+  const MutexLock lock(mu_);
+  return faults_.taken();
+}
+
+std::size_t Cloud::faults_waiting() const {
+  const MutexLock lock(mu_);
+  return faults_.waiting();
 }
 
 void Cloud::change_settings(const std::function<void(Settings&)>& change) {

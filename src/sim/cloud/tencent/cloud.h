@@ -83,6 +83,9 @@ class Cloud {
   // --- what goes wrong ---
   void inject(Fault fault);
   void clear_faults();
+  // Those that befell a call; one that waits in vain is none.
+  FaultsTaken faults_taken() const;
+  std::size_t faults_waiting() const;
   void change_settings(const std::function<void(Settings&)>& change);
 
   // --- what came of it, as of `handle`'s last `now`, or `advance`'s ---

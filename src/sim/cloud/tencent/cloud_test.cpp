@@ -181,8 +181,33 @@ TEST(Page, ShowsTheStateAndNoSecret) {
   const auto parsed = wire::parse_json(json.body);
   ASSERT_TRUE(parsed);
   EXPECT_EQ(wire::int_at(*parsed, "/loadBalancers/0/listeners/0/port"), 31000);
+  for (const char* field : {"sni", "keepalive", "sessionType", "maxCps"})
+    EXPECT_NE(wire::find(*parsed, std::string("/loadBalancers/0/listeners/0/") + field), nullptr)
+        << field;
+  EXPECT_NE(wire::array_at(*parsed, "/loadBalancers/0/snatIps"), nullptr);
   EXPECT_EQ(wire::int_at(*parsed, "/calls/CreateListener/answered"), 1);
   for (const std::string& text : {page.body, json.body}) EXPECT_THAT(text, Not(HasSubstr("Gu5t9")));
+}
+
+TEST(Page, ShowsHowRulesAreReached) {
+  TestClient client;
+  client.cloud.add_listener(kLb, {.protocol = "HTTPS",
+                                  .port = 443,
+                                  .sni = 1,
+                                  .keepalive = 1,
+                                  .rules = {{.id = "loc-1",
+                                             .domains = {"a.example.com"},
+                                             .url = "/",
+                                             .forward_type = "GRPC",
+                                             .http2 = true,
+                                             .quic = true}}});
+  const wire::Value dump = client.cloud.dump();
+  const std::string at = "/loadBalancers/0/listeners/0";
+  EXPECT_EQ(wire::int_at(dump, at + "/sni"), 1);
+  EXPECT_EQ(wire::int_at(dump, at + "/keepalive"), 1);
+  EXPECT_EQ(wire::string_at(dump, at + "/rules/0/forwardType"), "GRPC");
+  EXPECT_EQ(wire::bool_at(dump, at + "/rules/0/http2"), true);
+  EXPECT_EQ(wire::bool_at(dump, at + "/rules/0/quic"), true);
 }
 
 TEST(Page, WritesNamesAsText) {

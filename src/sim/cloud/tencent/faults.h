@@ -2,10 +2,13 @@
 // as `count` says. Owned by `Cloud` under its lock.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -21,9 +24,19 @@ enum class FaultKind {
   slow_task,       // its task takes `duration`
   fail_listeners,  // Batch* calls: these `listeners` fail, or, if none are named, the first one
   gateway_after,   // the effect takes place, the answer is HTTP 502
-  short_answer,    // the lists of the answer lack their last member
-  long_answer,     // the lists of the answer have their last member twice
+  short_answer,    // the lists of an answer that has some lack their last member
+  long_answer,     // they have their last member twice
 };
+
+inline constexpr std::array kFaultKinds{
+    FaultKind::refuse,        FaultKind::gateway,      FaultKind::lose_reply,
+    FaultKind::fail_task,     FaultKind::slow_task,    FaultKind::fail_listeners,
+    FaultKind::gateway_after, FaultKind::short_answer, FaultKind::long_answer};
+// As a setup names it: "lose_reply".
+std::string_view to_string(FaultKind kind);
+
+// How often a kind of fault befell an action.
+using FaultsTaken = std::map<std::pair<std::string, FaultKind>, std::uint64_t>;
 
 struct Fault {
   FaultKind kind = FaultKind::refuse;
@@ -43,9 +56,11 @@ class Faults {
   std::optional<Fault> take(FaultKind kind, std::string_view action,
                             std::string_view load_balancer);
   std::size_t waiting() const { return faults_.size(); }
+  const FaultsTaken& taken() const { return taken_; }
 
  private:
   std::deque<Fault> faults_;
+  FaultsTaken taken_;
 };
 
 }  // namespace berth::sim::tencent

@@ -35,6 +35,10 @@ Array dump_rules(const Listener& listener) {
       one["id"] = rule.id;
       one["domain"] = rule.domain();
       one["url"] = rule.url;
+      one["defaultServer"] = rule.default_server;
+      one["forwardType"] = rule.forward_type;
+      one["http2"] = rule.http2;
+      one["quic"] = rule.quic;
     }
     out.push_back(std::move(one));
   }
@@ -52,6 +56,10 @@ Object dump_load_balancer(const LoadBalancer& lb, const Traffic& traffic) {
                {"port", listener.port},
                {"endPort", listener.end_port},
                {"certificate", encode_certificate(listener.certificate)},
+               {"sni", listener.sni},
+               {"keepalive", listener.keepalive},
+               {"sessionType", listener.session_type},
+               {"maxCps", listener.max_cps},
                {"rules", dump_rules(listener)}};
     if (const auto told = traffic.find(id); told != traffic.end()) one["traffic"] = told->second;
     listeners.push_back(std::move(one));
@@ -65,6 +73,7 @@ Object dump_load_balancer(const LoadBalancer& lb, const Traffic& traffic) {
           {"vips", texts_to_json(lb.vips)},
           {"normal", lb.normal},
           {"snatPro", lb.snat_pro},
+          {"snatIps", texts_to_json(lb.snat_ips)},
           {"listeners", std::move(listeners)}};
 }
 

@@ -88,6 +88,8 @@ struct Unsure {
   // DeleteRule of the last rule of the default domain, while others stay: the first of them is the
   // default, or NewDefaultServerDomain must say which.
   bool default_domain_needs_another = false;
+  // DescribeTargets: listeners and rules without targets are shown so, or left out.
+  bool untargeted_are_left_out = false;
   // A target that was bound by InstanceId is not there for who names it by its address.
   bool targets_go_by_what_bound_them = true;
 };

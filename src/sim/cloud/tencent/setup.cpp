@@ -52,18 +52,15 @@ constexpr Switch kSwitches[] = {
     {"namesMatchInPart", &Unsure::names_match_in_part},
     {"describingMissingIsRefused", &Unsure::describing_missing_is_refused},
     {"defaultDomainNeedsAnother", &Unsure::default_domain_needs_another},
+    {"untargetedAreLeftOut", &Unsure::untargeted_are_left_out},
     {"targetsGoByWhatBoundThem", &Unsure::targets_go_by_what_bound_them}};
 
 const std::map<std::string, FaultKind>& fault_kinds() {
-  static const std::map<std::string, FaultKind> kinds{{"refuse", FaultKind::refuse},
-                                                      {"gateway", FaultKind::gateway},
-                                                      {"lose_reply", FaultKind::lose_reply},
-                                                      {"fail_task", FaultKind::fail_task},
-                                                      {"slow_task", FaultKind::slow_task},
-                                                      {"fail_listeners", FaultKind::fail_listeners},
-                                                      {"gateway_after", FaultKind::gateway_after},
-                                                      {"short_answer", FaultKind::short_answer},
-                                                      {"long_answer", FaultKind::long_answer}};
+  static const std::map<std::string, FaultKind> kinds = [] {
+    std::map<std::string, FaultKind> out;
+    for (const FaultKind kind : kFaultKinds) out.emplace(to_string(kind), kind);
+    return out;
+  }();
   return kinds;
 }
 

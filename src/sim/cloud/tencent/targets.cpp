@@ -259,7 +259,19 @@ Array backends(const std::vector<Params>& filters, const Rule& rule) {
   return out;
 }
 
-Object encode_targets(const std::vector<Params>& filters, const Listener& listener) {
+// Whether DescribeTargets shows it at all.
+bool is_shown(const Settings& settings, const Rule& rule) {
+  return !settings.unsure.untargeted_are_left_out || !rule.targets.empty();
+}
+
+bool is_shown(const Settings& settings, const Listener& listener) {
+  if (!settings.unsure.untargeted_are_left_out) return true;
+  return std::ranges::any_of(listener.rules,
+                             [&](const Rule& rule) { return is_shown(settings, rule); });
+}
+
+Object encode_targets(const Settings& settings, const std::vector<Params>& filters,
+                      const Listener& listener) {
   Object out{{"ListenerId", listener.id},
              {"Protocol", listener.protocol},
              {"Port", listener.port},
@@ -271,6 +283,7 @@ Object encode_targets(const std::vector<Params>& filters, const Listener& listen
   }
   Array rules;
   for (const Rule& rule : listener.rules) {
+    if (!is_shown(settings, rule)) continue;
     rules.push_back(Object{{"LocationId", rule.id},
                            {"Domain", rule.domain()},
                            {"Url", rule.url},
@@ -303,7 +316,8 @@ Answered describe_targets(Call& call) {
     if (!ids.empty() && std::ranges::find(ids, id) == ids.end()) continue;
     if (call.in.has("Protocol") && call.in.text("Protocol") != listener.protocol) continue;
     if (call.in.has("Port") && call.in.number("Port") != listener.port) continue;
-    out.push_back(encode_targets(filters, listener));
+    if (!is_shown(call.settings(), listener)) continue;
+    out.push_back(encode_targets(call.settings(), filters, listener));
   }
   return Object{{"Listeners", std::move(out)}};
 }

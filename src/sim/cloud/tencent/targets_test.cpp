@@ -214,6 +214,15 @@ TEST_F(Targets, BecomeHealthyAfterAWhile) {
   EXPECT_EQ(health(), "Close");
 }
 
+TEST_F(Targets, WhatHasNoneMayBeLeftOut) {
+  EXPECT_EQ(wire::array_at(backends(), "/Listeners")->size(), 1u);
+  client.cloud.change_settings(
+      [](Settings& settings) { settings.unsure.untargeted_are_left_out = true; });
+  EXPECT_EQ(wire::array_at(backends(), "/Listeners")->size(), 0u);
+  client.done("BatchRegisterTargets", batch({one("10.0.0.1")}));
+  EXPECT_EQ(wire::array_at(backends(), "/Listeners")->size(), 1u);
+}
+
 TEST_F(Targets, AreFoundByFilters) {
   client.done("BatchRegisterTargets", batch({one("10.0.0.1"), one("10.0.0.2")}));
   const Object by_ip{
