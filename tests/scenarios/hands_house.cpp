@@ -380,6 +380,8 @@ HandsHouse::HandsHouse(std::uint64_t seed, WorldOptions options, world::Role rol
     ingresses_.see_change(change);
   });
   trust_.guard(kCalm);
+  for (const world::Person& person : people_)
+    if (person.role == world::Role::tenant) trust_.know_tenant(person.name);
   written_.never_asks(kAlley);
 }
 

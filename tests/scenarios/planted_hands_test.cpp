@@ -260,6 +260,12 @@ Result<> asks_no_more(Stage& stage) {
   return stage.put_in_order();
 }
 
+Result<> deletes_the_lease(Stage& stage) {
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
+  if (auto gone = stage.hand(1).ask("DELETE", lease); !gone) return pass(gone);
+  return stage.run_for(minutes{1});
+}
+
 // The address is known, its last segment is not.
 Result<> posts_without_the_secret(Stage& stage) {
   // Replicas look every ten minutes whether an API server calls them without it.
@@ -328,12 +334,14 @@ constexpr Deed kAnothersId{Role::tenant, writes_anothers_id};
 constexpr Deed kAnothersVersion{Role::tenant, writes_a_claim_of_another_version};
 constexpr Deed kRefusedPod{Role::tenant, asks_for_a_refused_pod};
 constexpr Deed kAsksNoMore{Role::tenant, asks_no_more};
+constexpr Deed kLostLease{Role::operator_of_ours, deletes_the_lease};
 constexpr Deed kStranger{Role::tenant, posts_without_the_secret};
 
 // No deed is a defect where nothing is planted.
 TEST(PlantedHands, NothingIsFoundWhereNothingIsPlanted) {
   for (const Deed& deed : {kForgedListener, kForgedPod, kMovedItem, kLostBalancers, kAnothersName,
-                           kAnothersId, kAnothersVersion, kRefusedPod, kAsksNoMore, kStranger}) {
+                           kAnothersId, kAnothersVersion, kRefusedPod, kAsksNoMore, kLostLease,
+                           kStranger}) {
     const Result<> done = perform(deed, {});
     EXPECT_TRUE(done) << done.error().to_string();
   }
@@ -406,6 +414,11 @@ TEST(PlantedHands, APodThatAsksNoMoreAndKeepsItsPort) {
               HasSubstr("asks for no port any more, and is still called Ready"));
   EXPECT_THAT(find_in_lives("asks no more,asks for a port", asking_for_ever()),
               HasSubstr("asks for no port any more, and is still called Ready"));
+}
+
+TEST(PlantedHands, TwoLeadersBesideAnOperator) {
+  EXPECT_THAT(find_by_deed(kLostLease, renewals_that_are_never_sent()),
+              HasSubstr("2 replicas lead"));
 }
 
 TEST(PlantedHands, APostWithoutTheSecretOfThePath) {

@@ -113,7 +113,6 @@ void RoomBook::take_stock() {
 }
 
 void RoomBook::check_leaders() {
-  if (closed_) return;
   const int leaders = world_.leaders();
   if (leaders > 1) world_.kernel().fail(fmt::format("{} replicas lead", leaders));
 }

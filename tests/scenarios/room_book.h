@@ -46,7 +46,7 @@ class RoomBook {
 
   // Other namespaces are none of its business: people there do as they like.
   void look_only_at(std::set<std::string> namespaces);
-  // It says nothing any more of what happens. `take_stock` finds out what is there.
+  // It says nothing any more of what happens to Pods. `take_stock` finds out what is there.
   void close();
   bool is_closed() const { return closed_; }
   // Reads all Pods, whatever it knew of them.
@@ -55,7 +55,7 @@ class RoomBook {
   // Hears of each change at the provider too, until the end: the provider tells one alone.
   void also_tell(std::function<void(const sim::lb::Change&)> other) { other_ = std::move(other); }
 
-  // After each step of the world.
+  // After each step of the world, also when the book is closed: nobody's edit makes two leaders.
   void check_leaders();
 
   // What people do by hand is taken as it is, however wrong.

@@ -100,7 +100,8 @@ void TrustBook::note_place(const Place& place, Duration grace) {
 }
 
 void TrustBook::note_namespace(const std::string& ns) {
-  touched_[shown_object("Namespace", ns, ns)] = time_led();
+  const std::string key = shown_object("Namespace", ns, ns);
+  touched_[key] = moved_[key] = time_led();  // no tenant may end one
 }
 
 void TrustBook::keep_time() {
@@ -157,6 +158,7 @@ void TrustBook::note_touch(const net::Request& request, const Value& object) {
   const std::string ns = path.substr(begin, path.find('/', begin) - begin);
   const std::string key = shown_object(kind, ns, name);
   touched_[key] = time_led();
+  if (!tenants_.contains(author_of(request))) moved_[key] = time_led();
   hands_[key] = author_of(request);
   const bool ours = kind == "Listener" || kind == "PortBinding";
   if (ours && request.method == "POST") forged_.insert(path);
@@ -192,7 +194,7 @@ void TrustBook::see_pod(const net::Request& request, const Value& pod) {
     guest.told = guest.room.bindings;
     given_.insert(uid);
   }
-  judge(uid, before, guest);
+  judge(before, guest);
   // The last finalizer of one that is on its way out.
   if (guest.room.leaving && request.method == "PATCH" &&
       wire::int_at(pod, "/metadata/deletionGracePeriodSeconds").value_or(0) == 0 &&
@@ -200,12 +202,10 @@ void TrustBook::see_pod(const net::Request& request, const Value& pod) {
     guests_.erase(uid);
 }
 
-void TrustBook::judge(const std::string& uid, const Guest& before, const Guest& now) {
+void TrustBook::judge(const Guest& before, const Guest& now) {
   if (now.room.ended) return;
-  if (now.has_word && !before.has_word) {
-    ++words_given_;
-    check_alone(uid, now);
-  }
+  if (now.has_word && !before.has_word) ++words_given_;
+  if (now.has_word && (!before.has_word || now.told != before.told)) check_alone();
   if (now.has_word) check_reached(now);
   if (!guarded_.contains(now.ns) || !before.has_word) return;
   if (!now.has_word && !now.room.leaving) complain(now, "lost our word");
@@ -235,33 +235,32 @@ void TrustBook::see_change(const sim::lb::Change& change) {
 }
 
 void TrustBook::check_all() {
+  check_alone();  // what excused two of them may be over
   for (const auto& [uid, guest] : guests_) {
     if (!guest.has_word || guest.room.ended) continue;
     check_reached(guest);
-    if (!guest.room.asks && !guest.room.leaving && !is_touched(guest))
+    if (!guest.room.asks && !guest.room.leaving && !is_in_upheaval() &&
+        !is_touched(guest, touched_))
       complain(guest, "asks for no port any more, and is still called Ready");
   }
 }
 
-void TrustBook::check_alone(const std::string& uid, const Guest& guest) {
-  if (is_touched(guest)) return;
-  for (const auto& [other_uid, other] : guests_) {
-    if (other_uid == uid || !other.has_word || other.room.ended || is_touched(other)) continue;
-    for (const api::PortBindingItem& mine : guest.told) {
-      for (const api::PortBindingItem& theirs : other.told) {
-        const std::vector<Place> places = places_of(theirs);
-        for (const Place& place : places_of(mine)) {
-          if (std::ranges::find(places, place) == places.end()) continue;
-          complain(guest, fmt::format("is Ready at port {}, and so is {}/{}", shown(place),
-                                      other.ns, other.room.name));
-        }
-      }
+void TrustBook::check_alone() {
+  if (is_in_upheaval()) return;
+  std::map<Place, const Guest*> owners;
+  for (const auto& [uid, guest] : guests_) {
+    if (!guest.has_word || guest.room.ended || is_touched(guest, moved_)) continue;
+    for (const Place& place : places_told(guest.told)) {
+      const auto [owner, is_alone] = owners.emplace(place, &guest);
+      if (is_alone || owner->second == &guest) continue;
+      complain(guest, fmt::format("is Ready at port {}, and so is {}/{}", shown(place),
+                                  owner->second->ns, owner->second->room.name));
     }
   }
 }
 
 void TrustBook::check_reached(const Guest& guest) {
-  if (guest.room.leaving || is_touched(guest)) return;
+  if (guest.room.leaving || is_in_upheaval() || is_touched(guest, touched_)) return;
   for (const api::PortBindingItem& binding : guest.told) {
     for (const Place& place : places_of(binding)) {
       if (is_touched(place)) continue;
@@ -279,18 +278,18 @@ void TrustBook::check_reached(const Guest& guest) {
   }
 }
 
-bool TrustBook::is_touched(const Guest& guest) const {
-  if (is_in_upheaval()) return true;
-  if (is_touched("Namespace", guest.ns, guest.ns) || is_touched("Pod", guest.ns, guest.room.name) ||
-      is_touched("PortBinding", guest.ns, guest.room.name))
+bool TrustBook::is_touched(const Guest& guest, const Touches& touches) const {
+  const auto is = [&](std::string_view kind, std::string_view ns, std::string_view name) {
+    return is_in(touches, kind, ns, name);
+  };
+  if (is("Namespace", guest.ns, guest.ns) || is("Pod", guest.ns, guest.room.name) ||
+      is("PortBinding", guest.ns, guest.room.name))
     return true;
   return std::ranges::any_of(guest.told, [&](const api::PortBindingItem& binding) {
     const std::string& ns = binding.pool_namespace;
-    if (is_touched("Namespace", ns, ns) || is_touched("PortPool", ns, binding.pool_name))
-      return true;
-    return std::ranges::any_of(listeners_of(binding), [&](const std::string& name) {
-      return is_touched("Listener", ns, name);
-    });
+    if (is("Namespace", ns, ns) || is("PortPool", ns, binding.pool_name)) return true;
+    return std::ranges::any_of(listeners_of(binding),
+                               [&](const std::string& name) { return is("Listener", ns, name); });
   });
 }
 
@@ -301,8 +300,13 @@ bool TrustBook::is_touched(const Place& place) const {
 
 bool TrustBook::is_touched(std::string_view kind, std::string_view ns,
                            std::string_view name) const {
-  const auto it = touched_.find(shown_object(kind, ns, name));
-  return it != touched_.end() && time_led() - it->second < grace_;
+  return is_in(touched_, kind, ns, name);
+}
+
+bool TrustBook::is_in(const Touches& touches, std::string_view kind, std::string_view ns,
+                      std::string_view name) const {
+  const auto it = touches.find(shown_object(kind, ns, name));
+  return it != touches.end() && time_led() - it->second < grace_;
 }
 
 void TrustBook::complain(const Guest& guest, const std::string& what) {

@@ -36,6 +36,8 @@ class TrustBook {
   // How long a Pod whose objects were touched may be in disorder.
   TrustBook(world::World& world, Duration grace);
 
+  // Whose edits give a port to nobody else. Those of all others are taken as they are.
+  void know_tenant(std::string name) { tenants_.insert(std::move(name)); }
   void guard(std::string ns) { guarded_.insert(std::move(ns)); }
   // Somebody does what they are not promised anything against.
   void let_go(const std::string& ns) { guarded_.erase(ns); }
@@ -88,18 +90,24 @@ class TrustBook {
   Duration time_led() const;
   void note_touch(const net::Request& request, const wire::Value& object);
   void see_pod(const net::Request& request, const wire::Value& pod);
-  void judge(const std::string& uid, const Guest& before, const Guest& now);
-  void check_alone(const std::string& uid, const Guest& guest);
+  void judge(const Guest& before, const Guest& now);
+  void check_alone();
   void check_reached(const Guest& guest);
-  bool is_touched(const Guest& guest) const;
+  using Touches =
+      std::map<std::string, Duration>;  // by shown_object: how long somebody led by then
+  bool is_touched(const Guest& guest, const Touches& touches) const;
+  bool is_in(const Touches& touches, std::string_view kind, std::string_view ns,
+             std::string_view name) const;
   void complain(const Guest& guest, const std::string& what);
 
   world::World& world_;
   const Duration grace_;
   std::set<std::string> guarded_;
-  std::map<std::string, Guest> guests_;       // by uid
-  std::set<std::string> given_;               // uids of those that ever had our word
-  std::map<std::string, Duration> touched_;   // by shown_object: how long somebody had led by then
+  std::map<std::string, Guest> guests_;  // by uid
+  std::set<std::string> given_;          // uids of those that ever had our word
+  std::set<std::string, std::less<>> tenants_;
+  Touches touched_;                           // by anybody
+  Touches moved_;                             // by others than tenants
   std::map<std::string, std::string> hands_;  // who touched it last
   bool is_led_ = true;                        // when time was kept last
   Instant time_kept_{};

@@ -301,6 +301,17 @@ Plant asking_for_ever() {
                             }});
 }
 
+Plant renewals_that_are_never_sent() {
+  const auto made = std::make_shared<int>(0);
+  const Plant unsent = meddle([made](const net::Request& request) -> std::optional<net::Request> {
+    if (!request.url.contains("/leases")) return request;
+    if (request.method == "POST") ++*made;
+    if (request.method == "PUT" && *made > 1) return std::nullopt;
+    return request;
+  });
+  return both(unsent, [](WorldOptions& options) { options.replicas = 2; });
+}
+
 Plant paths_without_a_secret() {
   const auto show = [](Value& object, const crypto::KeyRing&) {
     const auto hooks = object.as_object().find("webhooks");

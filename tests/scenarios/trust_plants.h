@@ -30,6 +30,8 @@ Plant unreadable_claims_are_free();
 Plant keeping_what_was_no_pod();
 // The annotation that asks for ports cannot be taken off.
 Plant asking_for_ever();
+// Of a Lease that was made a second time: it is renewed in the mind of its holder alone.
+Plant renewals_that_are_never_sent();
 // Webhooks answer also without the secret segment of their path.
 Plant paths_without_a_secret();
 
