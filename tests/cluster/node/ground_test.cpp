@@ -38,7 +38,7 @@ using ::testing::StartsWith;
 constexpr seconds kPatience{90};
 const std::string kWait = fmt::format("--timeout={}s", kPatience.count());
 
-// A Pod that serves its own name over HTTP at port 8000.
+// A Pod that serves its own name over HTTP at port 8000, and is Ready when it does.
 std::string web_pod(const std::string& name, const std::string& spec = "",
                     const std::string& container = "") {
   return fmt::format(R"(apiVersion: v1
@@ -51,6 +51,7 @@ spec:
   - name: web
     image: busybox:1
     command: ["sh", "-c", "mkdir /www && hostname > /www/index.html && echo serving && exec httpd -f -p 8000 -h /www"]
+    readinessProbe: {{ httpGet: {{ port: 8000 }}, periodSeconds: 1 }}
     {2}
 )",
                      name, spec, container);
@@ -439,9 +440,15 @@ TEST_F(LeftoversTest, AClusterForPeopleIsUsedFromTheMachineAndLeavesNothing) {
       "kubectl run web --image=busybox:1 --command -- httpd -f -p 8000 && "
       "kubectl wait --for=condition=Ready pod/web --timeout=60s");
   EXPECT_TRUE(pod.ok()) << pod.err;
-  const auto seen =
-      shell("player curl -sS http://$(kubectl get pod web -o jsonpath={.status.podIP}):8000");
-  EXPECT_THAT(seen.out, HasSubstr("404")) << seen.err;
+  CommandResult seen;
+  EXPECT_TRUE(eventually(
+      kPatience,
+      [&] {
+        seen =
+            shell("player curl -sS http://$(kubectl get pod web -o jsonpath={.status.podIP}):8000");
+        return seen.out.find("404") != std::string::npos;
+      }))
+      << seen.out << seen.err;
   process_->terminate();
   EXPECT_TRUE(process_->wait(kPatience));
   EXPECT_EQ(process_->exit_code(), 0) << read(log_);
