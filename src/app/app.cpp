@@ -103,6 +103,7 @@ struct App::Parts {
                  .renew_deadline = config.renew_deadline,
                  .retry_period = config.lease_retry_period,
                  .notice = [this] { return notice(); },
+                 .on_answer_again = [this] { keys.demand_new_path(); },
                  .nobody_led_until = [this] { return nobody_led_until.load(); },
                  .registry = &registry},
                 random.fork()),
@@ -147,6 +148,11 @@ struct App::Parts {
     manager.before_lead([this](const Context& context) {
       if (const Result<> done = installer.install(context); !done)
         log_warn("not everything is installed", {{"error", done.error().to_string()}});
+    });
+    // Who led before, we or another, may have been away.
+    manager.on_lead([this](const Context&) -> Result<> {
+      keys.demand_new_path();
+      return {};
     });
     if (config.elect_leader) manager.lead_with(elector);
   }

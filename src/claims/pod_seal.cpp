@@ -41,7 +41,8 @@ PortsProof judge_ports(const crypto::KeyRing& ring, const GivenPorts& given,
   const std::string_view seal = annotation.substr(end + 1);
   const std::string slots = slots_text(given.told);
   return {.verdict = ring.judge(kPurpose, {given.token, given.ns, request, slots}, seal),
-          .request = std::string(request)};
+          .request = std::string(request),
+          .is_current = ring.is_current(seal)};
 }
 
 }  // namespace berth::claims

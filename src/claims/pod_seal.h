@@ -32,7 +32,8 @@ std::string seal_ports(const crypto::KeyRing& ring, const GivenPorts& given,
 
 struct PortsProof {
   crypto::SealVerdict verdict = crypto::SealVerdict::absent;
-  std::string request{};  // of a good one
+  std::string request{};    // of a good one
+  bool is_current = false;  // of a good one: by the key that seals now
 };
 PortsProof judge_ports(const crypto::KeyRing& ring, const GivenPorts& given,
                        std::string_view annotation);

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <boost/json.hpp>
 
 #include "admission/webhooks.h"
+#include "base/encoding.h"
 #include "pool_house.h"
 
 namespace berth::scenario {
@@ -20,6 +22,8 @@ using namespace std::chrono_literals;
 
 const std::string kListeners =
     "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/games/listeners";
+const std::string kLease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/berth";
+const std::string kKeys = "/api/v1/namespaces/default/secrets/berth-keys";
 const std::string kMutating =
     "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/berth";
 
@@ -221,7 +225,7 @@ spec:
 // Days go by, and little happens in them.
 class DaysTest : public ForgedTest {
  protected:
-  DaysTest() : ForgedTest(quiet()) {}
+  explicit DaysTest(const world::WorldOptions& options = quiet()) : ForgedTest(options) {}
   static world::WorldOptions quiet() {
     world::WorldOptions options{.replicas = 2};
     options.cluster.tick = 1h;
@@ -244,6 +248,133 @@ TEST_F(DaysTest, ThePathIsReplacedEveryDayAndNoRoomNoticesIt) {
   ASSERT_GE(urls.size(), 3u);
   EXPECT_EQ(post(urls.front(), {}).status, 404) << "known for too long";
   EXPECT_EQ(post(urls[urls.size() - 2], {}).status, 200) << "an API server may be behind";
+}
+
+// Between a replica and the API server, while somebody has not pulled the cable.
+class Cable final : public net::Transport {
+ public:
+  Cable(net::Transport& inner, const bool& is_out) : inner_(inner), is_out_(is_out) {}
+
+  Result<net::Response> call(const Context& context, const net::Request& request) override {
+    if (is_out_) return fail(Code::unavailable, "no route to host");
+    return inner_.call(context, request);
+  }
+  Result<std::unique_ptr<net::Stream>> open(const Context& context,
+                                            const net::Request& request) override {
+    if (is_out_) return fail(Code::unavailable, "no route to host");
+    return inner_.open(context, request);
+  }
+
+ private:
+  net::Transport& inner_;
+  const bool& is_out_;
+};
+
+// Replicas whose cables can be pulled, by their numbers; those that come later have none.
+struct Cables {
+  std::array<bool, 2> are_out{};
+  std::size_t made = 0;
+};
+
+class OutageTest : public DaysTest {
+ protected:
+  explicit OutageTest(std::shared_ptr<Cables> cables = std::make_shared<Cables>())
+      : DaysTest(with(cables)), cables_(std::move(cables)) {}
+
+  static world::WorldOptions with(const std::shared_ptr<Cables>& cables) {
+    world::WorldOptions options = quiet();
+    options.around_transport = [cables](net::Transport& inner) -> std::unique_ptr<net::Transport> {
+      if (cables->made == cables->are_out.size()) return nullptr;
+      return std::make_unique<Cable>(inner, cables->are_out[cables->made++]);
+    };
+    return options;
+  }
+  // 0 or 1, of "berth-0" and "berth-1".
+  std::size_t leader() {
+    const auto lease = house_.cluster().ask("GET", kLease);
+    const std::string_view holder =
+        lease ? wire::string_at(*lease, "/spec/holderIdentity") : std::string_view();
+    EXPECT_THAT(holder, testing::AnyOf("berth-0", "berth-1"));
+    return holder == "berth-1" ? 1 : 0;
+  }
+  // For longer than a lease.
+  void pull_cables(const std::vector<std::size_t>& of) {
+    for (const std::size_t i : of) cables_->are_out[i] = true;
+    run_for(30min);
+    for (const std::size_t i : of) cables_->are_out[i] = false;
+  }
+  // The old path is known to somebody, and what API servers call is another one soon.
+  void expect_new_path(const std::string& before) {
+    run_for(3h);
+    const std::string after = known_url();
+    EXPECT_NE(path_of(after), path_of(before));
+    EXPECT_EQ(post(after, {}).status, 200);
+    EXPECT_EQ(post(before, {}).status, 200) << "an API server may be behind";
+  }
+  // Of "https://berth-0/path".
+  static std::string path_of(const std::string& url) {
+    return url.substr(url.find('/', std::string_view("https://").size()));
+  }
+
+  const std::shared_ptr<Cables> cables_;
+};
+
+TEST_F(OutageTest, WithoutOneThePathStaysForTheDay) {
+  const std::string before = path_of(known_url());
+  run_for(8h);
+  EXPECT_EQ(path_of(known_url()), before);
+}
+
+// API servers print the addresses of webhooks that do not answer.
+TEST_F(OutageTest, APathIsReplacedWhenTheApiServerIsBack) {
+  run_for(3h);
+  const std::string before = known_url();
+  pull_cables({0, 1});
+  expect_new_path(before);
+}
+
+TEST_F(OutageTest, APathIsReplacedWhenAFollowerIsBack) {
+  run_for(3h);
+  const std::string before = known_url();
+  pull_cables({1 - leader()});
+  expect_new_path(before);
+}
+
+// It is gone for good, and never says so.
+TEST_F(OutageTest, APathIsReplacedWhenAnotherLeads) {
+  run_for(3h);
+  const std::string before = known_url();
+  const std::size_t lost = leader();
+  cables_->are_out[lost] = true;
+  run_for(1h);
+  ASSERT_NE(leader(), lost);
+  expect_new_path(before);
+}
+
+TEST_F(OutageTest, APathIsReplacedWhenAFollowerStartsAnew) {
+  run_for(3h);
+  const std::string before = known_url();
+  house_.world().restart(1 - leader());
+  expect_new_path(before);
+}
+
+// Nobody can know one that is announced and not used yet.
+TEST_F(OutageTest, OutagesOneAfterTheOtherMakeOnePath) {
+  run_for(3h);
+  const auto paths = [this] {
+    const auto secret = house_.cluster().ask("GET", kKeys);
+    const auto text = base64_decode(secret ? wire::string_at(*secret, "/data/paths") : "");
+    const auto ring = wire::parse_json(text.value_or("{}"));
+    const Array* const keys = ring ? wire::array_at(*ring, "/keys") : nullptr;
+    return keys ? keys->size() : 0;
+  };
+  const std::size_t before = paths();
+  house_.world().restart(1 - leader());
+  run_for(15min);
+  EXPECT_EQ(paths(), before + 1);
+  pull_cables({leader()});
+  run_for(15min);
+  EXPECT_EQ(paths(), before + 1);
 }
 
 // As the version before ours left it, when somebody posted to it.

@@ -71,6 +71,31 @@ void edits_a_balancer(Hand& hand) {
                  Object{{"status", Object{{"vips", Array{"192.0.2.1"}}, {"listenersUsed", 0}}}});
 }
 
+// As a backup would that somebody puts back by hand: under its name, with grants of another one, or
+// beside it under a name that nobody looks for.
+void writes_a_balancer(Hand& hand) {
+  const Value balancer = any_balancer(hand);
+  const Value other = any_balancer(hand);
+  if (balancer.is_null() || other.is_null()) return;
+  const bool is_beside = hand.chance(0.3);
+  Object copy = fresh_copy(balancer, "", is_beside ? "edge.copied" : name_of(balancer));
+  copy["metadata"].as_object().erase("namespace");
+  if (hand.chance(0.5)) copy["spec"].as_object()["grants"] = *wire::find(other, "/spec/grants");
+  if (!is_beside) (void)hand.ask("DELETE", kBalancers + "/" + name_of(balancer));
+  (void)hand.ask("POST", kBalancers, copy);
+}
+
+// Deleted, and made again at once: as it was, or somebody else's.
+void writes_the_lease(Hand& hand) {
+  const auto lease = hand.world().cluster().ask("GET", kLease);
+  if (!lease) return;
+  Object copy = fresh_copy(*lease, "default", name_of(*lease));
+  if (hand.chance(0.6))
+    copy["spec"].as_object()["holderIdentity"] = hand.any_of({"somebody", "", "berth-0"});
+  (void)hand.ask("DELETE", kLease);
+  (void)hand.ask("POST", kLease.substr(0, kLease.rfind('/')), copy);
+}
+
 void takes_the_lease(Hand& hand) {
   switch (hand.dice().below(3)) {
     case 0: (void)hand.ask("DELETE", kLease); break;
@@ -104,6 +129,26 @@ void deletes_our_secret(Hand& hand) {
   const auto secrets = hand.world().cluster().list(path_in("default", "secrets"));
   for (const Value& secret : secrets ? *secrets : std::vector<Value>{})
     (void)hand.ask("DELETE", path_in("default", "secrets", name_of(secret)));
+}
+
+// Damaged, emptied, or with what belongs elsewhere.
+void edits_our_secret(Hand& hand) {
+  const auto secrets = hand.world().cluster().list(path_in("default", "secrets"));
+  if (!secrets || secrets->empty()) return;
+  const std::span<const Value> all(*secrets);
+  const Value& secret = hand.any_of(all);
+  const Value* const data = wire::find(secret, "/data");
+  const Value* const others = wire::find(hand.any_of(all), "/data");
+  if (!data || !data->is_object() || data->get_object().empty()) return;
+  const auto any_of = [&hand](const Object& from) {
+    return from.begin() + static_cast<std::ptrdiff_t>(hand.dice().below(from.size()));
+  };
+  Value next = "bm90IG91cnM=";
+  if (hand.chance(0.3)) next = nullptr;
+  if (hand.chance(0.3) && others && others->is_object() && !others->get_object().empty())
+    next = any_of(others->get_object())->value();
+  (void)hand.ask("PATCH", path_in("default", "secrets", name_of(secret)),
+                 Object{{"data", Object{{any_of(data->get_object())->key(), next}}}});
 }
 
 void deletes_our_webhooks(Hand& hand) {

@@ -151,6 +151,20 @@ void edits_a_block(Hand& hand) {
   (void)hand.ask("PATCH", type.path("", name_of(block)), Object{{"spec", spec}});
 }
 
+// Of one's own, or in place of another.
+void copies_a_block(Hand& hand) {
+  const kube::ResourceType& type = *type_called("portblocks");
+  const auto blocks = hand.world().cluster().list(type.path(""));
+  if (!blocks || blocks->empty()) return;
+  const std::span<const Value> all(*blocks);
+  const Value& block = hand.any_of(all);
+  const std::string name = hand.chance(0.5) ? "copied" : name_of(hand.any_of(all));
+  Object copy = fresh_copy(block, "", name);
+  copy["metadata"].as_object().erase("namespace");
+  if (hand.chance(0.5)) (void)hand.ask("DELETE", type.path("", name));
+  (void)hand.ask("POST", type.path(""), copy);
+}
+
 void deletes_blocks(Hand& hand) {
   const kube::ResourceType& type = *type_called("portblocks");
   const auto blocks = hand.world().cluster().list(type.path(""));

@@ -41,7 +41,9 @@ constexpr std::array kOperatorMoves{
     HandMove{"deletes LoadBalancers", 5, deletes_balancers},
     HandMove{"edits grants", 5, edits_grants},
     HandMove{"edits a LoadBalancer", 2, edits_a_balancer},
+    HandMove{"writes a LoadBalancer", 3, writes_a_balancer},
     HandMove{"takes the lease", 3, takes_the_lease},
+    HandMove{"writes the lease", 3, writes_the_lease},
     HandMove{"makes a backup", 8, makes_a_backup},
     HandMove{"restores a kind", 4, restores_a_kind},
     HandMove{"edits a cloud listener", 3, edits_a_cloud_listener},
@@ -49,12 +51,14 @@ constexpr std::array kOperatorMoves{
     HandMove{"takes a cloud port", 2, takes_a_cloud_port},
     HandMove{"makes a cloud listener", 2, makes_a_cloud_listener},
     HandMove{"edits a PortBlock", 4, edits_a_block, "portblocks"},
+    HandMove{"copies a PortBlock", 3, copies_a_block, "portblocks"},
     HandMove{"deletes PortBlocks", 3, deletes_blocks, "portblocks"},
 };
 
 constexpr std::array kAdministratorMoves{
     HandMove{"edits a Pod's status", 4, edits_a_pod_status},
     HandMove{"deletes our Secret", 2, deletes_our_secret},
+    HandMove{"edits our Secrets", 3, edits_our_secret},
     HandMove{"deletes our webhooks", 2, deletes_our_webhooks},
     HandMove{"restores everything", 2, restores_everything},
     HandMove{"takes the label off", 2, takes_the_label_off},

@@ -46,6 +46,7 @@ void changes_an_ingress(Hand& hand);
 void deletes_an_ingress(Hand& hand);
 void edits_an_ingress_status(Hand& hand);
 void edits_a_block(Hand& hand);
+void copies_a_block(Hand& hand);
 void deletes_blocks(Hand& hand);
 
 // Load balancers, past the API server (hand_provider.cpp).
@@ -58,11 +59,14 @@ void makes_a_cloud_listener(Hand& hand);
 void deletes_balancers(Hand& hand);
 void edits_grants(Hand& hand);
 void edits_a_balancer(Hand& hand);
+void writes_a_balancer(Hand& hand);
 void takes_the_lease(Hand& hand);
+void writes_the_lease(Hand& hand);
 void makes_a_backup(Hand& hand);
 void restores_a_kind(Hand& hand);
 void edits_a_pod_status(Hand& hand);
 void deletes_our_secret(Hand& hand);
+void edits_our_secret(Hand& hand);
 void deletes_our_webhooks(Hand& hand);
 void restores_everything(Hand& hand);
 void takes_the_label_off(Hand& hand);

@@ -14,6 +14,7 @@ using testing::entry;
 using ::testing::HasSubstr;
 using testing::is_idle;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using testing::put;
 using testing::reasons;
 using testing::Room;
@@ -137,6 +138,27 @@ TEST_F(LostClaim, APodWhosePortIsAnothersIsNeverBoundAndIsToldOnce) {
   EXPECT_TRUE(room_.plan().requeue_after) << "it may become free";
 }
 
+// Condition and event are for people of the Pod's namespace.
+TEST_F(LostClaim, APodOfAnotherNamespaceIsNotNamed) {
+  for (const std::string_view name : {"room-9", ""}) {
+    Room room;
+    room.give_token(*room.pod, kToken);
+    ledger::Claim claim = Room::admission("another");
+    claim.ns = "studio";
+    claim.pod_name = name;
+    claim.state = SlotState::bound;
+    room.set_claim(claim);
+    room.now += seconds{10};
+    const BindingPlan plan = room.plan();
+    ASSERT_TRUE(plan.pod_note.condition);
+    const std::string& message = plan.pod_note.condition->message;
+    EXPECT_THAT(message, HasSubstr("is held by a Pod of another namespace"));
+    EXPECT_THAT(message, Not(HasSubstr("studio")));
+    ASSERT_EQ(plan.pod_events.size(), 1u);
+    EXPECT_EQ(plan.pod_events.front().message, message);
+  }
+}
+
 TEST_F(LostClaim, WhenThePortIsFreeAgainEverythingIsRight) {
   give_to_another();
   room_.now += seconds{10};
@@ -201,6 +223,81 @@ TEST(BindingPlan, APodWithoutASealGetsOneByItsClaims) {
   put(room.pod->meta.annotations, claims::kPortsSealAnnotation, "");
   room.set_claim("");
   EXPECT_FALSE(room.plan().pod_note.seal) << "not by what it says of itself";
+}
+
+// Keys are replaced, and the old one ends some day.
+class RotatedKeys : public ::testing::Test {
+ protected:
+  RotatedKeys() {
+    room_.make_ready();
+    room_.sealer = &both_;
+  }
+  static crypto::Key key(const char* id, char byte, int made) {
+    return {.id = id,
+            .bytes = Secret(std::string(32, byte)),
+            .made = WallTime() + std::chrono::hours{made}};
+  }
+  static claims::Sealer with(std::vector<crypto::Key> keys) {
+    const auto ring = std::make_shared<const crypto::KeyRing>(std::move(keys));
+    return claims::Sealer([ring] { return ring; });
+  }
+  // When the Pod's seal is renewed; bounded, as a day has no more turns.
+  std::vector<WallTime> renewals(Duration span) {
+    std::vector<WallTime> out;
+    const WallTime end = room_.now + span;
+    for (int i = 0; i < 100 && room_.now < end; ++i) {
+      const BindingPlan plan = room_.step();
+      if (plan.pod_note.seal) out.push_back(room_.now);
+      if (!plan.requeue_after) break;
+      room_.now += *plan.requeue_after;
+    }
+    return out;
+  }
+
+  const claims::Sealer both_ = with({key("k1", 'k', 0), key("k2", 'n', 1)});
+  const claims::Sealer after_ = with({key("k2", 'n', 1)});
+  Room room_;
+};
+
+TEST_F(RotatedKeys, ASealIsRenewedOnceWithinADay) {
+  const WallTime begin = room_.now;
+  const std::vector<WallTime> all = renewals(std::chrono::hours{100});
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_LE(all.front() - begin, std::chrono::hours{24});
+  EXPECT_TRUE(is_idle(room_.plan()));
+  EXPECT_FALSE(room_.plan().requeue_after);
+}
+
+TEST_F(RotatedKeys, ARoomWhoseKeyHasEndedHasItsPortAgain) {
+  (void)renewals(std::chrono::hours{100});
+  room_.sealer = &after_;
+  room_.set_claim("");
+  room_.step();
+  EXPECT_EQ(room_.claim().state, SlotState::bound);
+  EXPECT_EQ(room_.claim().pod_uid, "uid-1");
+}
+
+// Ten thousand rooms are not written at once.
+TEST_F(RotatedKeys, EachPodHasATimeOfItsOwn) {
+  constexpr int kPods = 240;
+  int at_once = 0;
+  for (int i = 0; i < kPods; ++i) {
+    Room room;
+    room.pod = room.new_pod(fmt::format("uid-{}", i), Room::kToken);
+    room.make_ready();
+    room.sealer = &both_;
+    if (room.plan().pod_note.seal) ++at_once;
+  }
+  EXPECT_LE(at_once, 5);
+}
+
+// A seal alone proves nothing for months: whoever has the port does.
+TEST_F(RotatedKeys, WhoHasNoClaimGetsNoNewSeal) {
+  ledger::Claim claim = Room::admission("another");
+  claim.pod_name = "room-9";
+  claim.state = SlotState::bound;
+  room_.set_claim(claim);
+  EXPECT_THAT(renewals(std::chrono::hours{1}), IsEmpty());
 }
 
 // A newer version of us wrote it.

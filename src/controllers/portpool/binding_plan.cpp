@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "api/go_duration.h"
+#include "base/fnv.h"
 #include "claims/finalizer.h"
 #include "controllers/portpool/binding_object.h"
 #include "controllers/portpool/events.h"
@@ -26,6 +27,22 @@ constexpr Duration kLookForLost = std::chrono::seconds{10};
 // A Pod exists so soon after its token was made: the server ends a creation after 30 seconds, and
 // clocks differ.
 constexpr Duration kCreation = std::chrono::seconds{60};
+
+// Seals by a key that has a successor are renewed, each Pod's at a time of the day that is its own:
+// ten thousand rooms are a write every nine seconds. There are months for it; who is missed,
+// because nobody led at that time, has his turn on the next day.
+constexpr Duration kSealRound = std::chrono::hours{24};
+constexpr Duration kSealTurn = std::chrono::minutes{5};
+
+// Nothing: it is now.
+std::optional<Duration> until_turn(const std::string& pod_uid, WallTime now) {
+  const std::uint64_t spread =
+      Fnv1a64{}.add(pod_uid).value() % static_cast<std::uint64_t>(kSealRound.count());
+  const Duration phase{static_cast<Duration::rep>(spread)};
+  const Duration passed = (now.time_since_epoch() + kSealRound - phase) % kSealRound;
+  if (passed < kSealTurn) return std::nullopt;
+  return kSealRound - passed;
+}
 
 class Planner {
  public:
@@ -293,10 +310,12 @@ class Planner {
            });
   }
 
+  bool is_sealed() const { return view_.proof.verdict == crypto::SealVerdict::good; }
+
   // By us: what it was told has our seal, and it came when the seal was made. A copy, of which we
   // were not asked, is younger, or meets the claim of the Pod that it was copied from.
   bool was_admitted() const {
-    if (view_.proof.verdict != crypto::SealVerdict::good) return false;
+    if (!is_sealed()) return false;
     const kube::Pod& pod = *view_.pod;
     const auto made = ledger::token_time(kube::get(pod.meta.labels, ledger::kTokenLabel));
     return made && pod.meta.created - *made <= kCreation && *made - pod.meta.created <= kCreation;
@@ -463,10 +482,12 @@ class Planner {
     plan_condition(ready);
   }
 
-  // Of a Pod of the version before us, or of keys that were lost: its claims say what it has. A key
-  // that is not the newest seals for long enough to be left.
+  // Of a Pod of the version before us, of keys that were lost, or of one that will be retired: its
+  // claims say what it has. One that has lost them meanwhile would have nothing else to show.
   void plan_seal() {
-    if (view_.proof.verdict == crypto::SealVerdict::good || !view_.seal) return;
+    if (!view_.seal || (is_sealed() && view_.proof.is_current)) return;
+    if (is_sealed())
+      if (const auto wait = until_turn(view_.pod->meta.uid, view_.now)) return requeue_after(*wait);
     const std::string_view token = kube::get(view_.pod->meta.labels, ledger::kTokenLabel);
     std::string_view request;
     std::size_t proven = 0;
@@ -490,7 +511,7 @@ class Planner {
     });
     if (lost_) {
       if (now == kube::ConditionStatus::no) return;
-      const Error error = was_admitted() ? claim_lost(*lost_) : never_claimed(*lost_);
+      const Error error = was_admitted() ? claim_lost(pod, *lost_) : never_claimed(*lost_);
       plan_.pod_note.condition = {false, std::string(kClaimLostReason), error.to_string()};
       plan_.pod_events.push_back(pod_lost_claim(pod, error));
     } else if (ready && (has_gate || now == kube::ConditionStatus::no) &&

@@ -93,6 +93,11 @@ void BindingController::watch() {
   });
 }
 
+void BindingController::look_at_all() {
+  for (const auto& pod : caches_.pods.all())
+    if (has_ports(*pod)) controller_.add(PodKey::of(*pod));
+}
+
 // It goes: its Listeners will lead nowhere.
 void BindingController::expect_farewell(const kube::Change<kube::Pod>& change) {
   if (!change.before) return;

@@ -45,6 +45,8 @@ class BindingController {
                     BindingOptions options, metrics::Registry* registry);
 
   void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
+  // All Pods that have ports: the keys that seal what they were told have changed.
+  void look_at_all();
 
  private:
   void watch();

@@ -45,6 +45,13 @@ std::string list_of(const std::vector<api::PortBindingItem>& entries, std::strin
 
 constexpr std::string_view kReached = "is reached at";
 
+std::string holder_of(const std::optional<ledger::Claim>& claim, std::string_view reader) {
+  if (!claim) return "nobody yet";
+  if (claim->ns != reader) return "a Pod of another namespace";
+  return claim->pod_name.empty() ? "a Pod of " + claim->ns
+                                 : "Pod " + claim->ns + "/" + claim->pod_name;
+}
+
 }  // namespace
 
 kube::EventNote pod_is_ready(const kube::Pod& pod) {
@@ -87,15 +94,9 @@ kube::EventNote pool_failed(const api::PortPool& pool, const Error& error) {
   return about_pool(pool, kWarning, kEnsureFailedReason, error.to_string());
 }
 
-Error claim_lost(const api::Listener& lock) {
-  const auto claim = claims::claim_of(lock);
-  std::string holder = "nobody yet";
-  if (claim) {
-    holder = claim->pod_name.empty() ? "a Pod of " + claim->ns
-                                     : "Pod " + claim->ns + "/" + claim->pod_name;
-  }
+Error claim_lost(const kube::Pod& pod, const api::Listener& lock) {
   return error_of(Code::conflict, "{} port {} of the pool is held by {}", lock.spec.protocol,
-                  lock.spec.port, holder)
+                  lock.spec.port, holder_of(claims::claim_of(lock), pod.meta.ns.view()))
       .about("Listener " + lock.meta.key().to_string())
       .with_hint("delete the Pod: the one that comes in its place gets a port of its own");
 }

@@ -36,8 +36,8 @@ kube::EventNote binding_is_clean(const api::PortBinding& binding,
 // The pool's ports can be had.
 kube::EventNote pool_is_ready(const api::PortPool& pool);
 kube::EventNote pool_failed(const api::PortPool& pool, const Error& error);
-// A port that the Pod was told of is not its own.
-Error claim_lost(const api::Listener& lock);
+// A port that the Pod was told of is not its own. Whoever reads that may not read other namespaces.
+Error claim_lost(const kube::Pod& pod, const api::Listener& lock);
 // What one is told that has the annotation of another.
 Error never_claimed(const api::Listener& lock);
 kube::EventNote pod_lost_claim(const kube::Pod& pod, const Error& error);

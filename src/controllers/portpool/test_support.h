@@ -151,6 +151,7 @@ class Room {
   std::optional<wire::Value> object;  // the PortBinding
   std::optional<api::PortPool> pool;  // "rooms"
   WallTime now = kNow;
+  const claims::Sealer* sealer = &claims::testing::sealer();
   Duration quarantine = std::chrono::seconds{10};
 
  private:
@@ -204,11 +205,11 @@ class Room {
       const auto claim = claims::claim_of(lock);
       return claim ? now - claim->since : Duration::zero();
     };
-    BindingView view = view_binding({"games", "room-0"},
-                                    {stores.pools, stores.listeners, stores.balancers,
-                                     stores.blocks, stores.bindings, stores.pods},
-                                    claims::testing::sealer(),
-                                    {.now = now, .quarantine = quarantine, .age_of = age_of});
+    BindingView view =
+        view_binding({"games", "room-0"},
+                     {stores.pools, stores.listeners, stores.balancers, stores.blocks,
+                      stores.bindings, stores.pods},
+                     *sealer, {.now = now, .quarantine = quarantine, .age_of = age_of});
     view.server_uid = server_uid;
     if (pod) view.lost_for = now - pod->meta.created;
     return view;

@@ -148,6 +148,25 @@ Result<> LeaderElector::hold(const Context& context) {
 }
 
 Result<LeaderElector::Standing> LeaderElector::try_once(const Context& context) {
+  const Instant begun = context.tasks.now();
+  Result<Standing> tried = renew_or_look(context);
+  if (context.stop.stop_requested()) return tried;
+  note_answer(tried, tried ? context.tasks.now() : begun);
+  return tried;
+}
+
+void LeaderElector::note_answer(const Result<Standing>& tried, Instant now) {
+  const bool is_silent =
+      !tried && (tried.error().code == Code::unavailable || tried.error().code == Code::timeout);
+  if (is_silent) {
+    if (!silent_since_) silent_since_ = now;
+    return;
+  }
+  const auto since = std::exchange(silent_since_, std::nullopt);
+  if (since && now - *since >= options_.renew_deadline) options_.on_answer_again();
+}
+
+Result<LeaderElector::Standing> LeaderElector::renew_or_look(const Context& context) {
   // The usual case: nobody wrote since our last renewal, so the copy that we have is the current
   // one.
   if (holder_of(observed_->lease) == options_.identity) {

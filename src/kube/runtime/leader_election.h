@@ -18,6 +18,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/context.h"
@@ -37,6 +38,9 @@ struct LeaderElectionOptions {
   double retry_jitter = 1.2;
   // What the holder says of itself; asked before every renewal. Nothing: no annotation.
   std::function<std::string()> notice = [] { return std::string(); };
+  // The API server answers again, after a renew deadline or longer in which it did not: it may have
+  // missed this replica as well. Told to whoever asks for the lease, leader or not.
+  std::function<void()> on_answer_again = [] {};
   // Nobody can have led before we did, if we begin before this moment.
   std::function<Instant()> nobody_led_until = [] { return Instant::min(); };
   metrics::Registry* registry = nullptr;
@@ -79,6 +83,8 @@ class LeaderElector {
   };
   struct Observed;  // the lease as last seen, and when it last changed
   Result<Standing> try_once(const Context& context);
+  Result<Standing> renew_or_look(const Context& context);
+  void note_answer(const Result<Standing>& tried, Instant now);
   Result<Standing> look_and_take(const Context& context);
   Result<Standing> write(const Context& context, wire::Value lease, bool exists, Instant begun);
   Instant leads_after_making_it(Instant now) const;
@@ -92,7 +98,8 @@ class LeaderElector {
   const LeaderElectionOptions options_;
   Random random_;
   std::unique_ptr<Observed> observed_;
-  bool missing_ = false;                 // there was no Lease when we last looked
+  std::optional<Instant> silent_since_{};  // the API server does not answer
+  bool missing_ = false;                   // there was no Lease when we last looked
   Instant leads_from_ = Instant::min();  // a renewal that was begun earlier does not open the fence
   std::atomic<Instant> fence_end_{Instant::min()};
   std::atomic<bool> leading_{false};

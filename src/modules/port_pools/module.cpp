@@ -116,7 +116,18 @@ struct Parts {
     p.on_keys.emplace_back([this] {
       slots.refresh();
       pool_controller.look_at_all();  // their Listeners may want another seal
+      // So may Pods, which are many; keys of paths, which change every day, are nothing to them.
+      if (seals_have_changed()) binding_controller.look_at_all();
     });
+  }
+
+  // Since it was asked last, by the one task that brings keys.
+  bool seals_have_changed() {
+    const auto ring = sealer.ring();
+    std::string ids;
+    for (const crypto::Key& key : ring ? ring->keys() : std::vector<crypto::Key>{})
+      ids += key.id + (key.id == ring->signer() ? "* " : " ");
+    return std::exchange(seal_keys, ids) != ids;
   }
 
   void add_to_core(module::Core& core) {
@@ -183,6 +194,7 @@ struct Parts {
   controllers::portpool::BindingController binding_controller;
   controllers::portpool::ClaimSweeper sweeper;
   PoolMetrics metrics;
+  std::string seal_keys{};  // ids of those that were there last, with a mark at the one that seals
 };
 
 }  // namespace
