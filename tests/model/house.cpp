@@ -176,13 +176,18 @@ std::string House::fault_at_rest(const State& s) {
     const Wanted& item = wanted(pool, s.wanted[pool]);
     bool can = true;
     bool lives_elsewhere = false;
+    bool lives = false;
     for (std::size_t at = 0; at < kPlaces; ++at) {
       const Place place = Place::at(at);
       if (!is_used(place) || place.pool != pool) continue;
       const Listener& one = s.listeners[at];
+      lives = lives || one.there;
       if (item.has(place.lb, place.port)) can = can && !in_the_way(pool, place.lb, place.port);
       if (!item.has(place.lb, place.port) && one.there) lives_elsewhere = true;
     }
+    // A hand took its grant, another has the port, and then its Listener came: who is refused and
+    // has Listeners keeps what it has elsewhere, too, until it is out of that.
+    const bool is_stuck = !can && lives;
     can = can && !lives_elsewhere;
     for (std::size_t at = 0; at < kPlaces; ++at) {
       const Place place = Place::at(at);
@@ -200,7 +205,7 @@ std::string House::fault_at_rest(const State& s) {
       const bool granted = (grants_.owners(s.lbs[place.lb].grants, place.port) & (1u << pool)) != 0;
       const bool is_spare =
           std::ranges::find(item.lbs, place.lb) == item.lbs.end();  // others grow and shrink
-      if (granted && !is_wanted && !lives_elsewhere && is_spare)
+      if (granted && !is_wanted && !lives_elsewhere && !is_stuck && is_spare)
         return fmt::format("a grant of {} is left over", name_of(place));
       const Door& door = s.doors[place.lb][place.port];
       if (door.owner == pool + 1 && (!one.there || one.leads != door.leads))

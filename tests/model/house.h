@@ -61,7 +61,7 @@ class House {
   void ensure_grants(const State& s, std::size_t pool, Choices& out);
   void grant(const State& s, std::size_t pool, std::size_t lb, Choices& out);
   void rebuild(const State& s, std::size_t pool, std::size_t lb, bool wants, Choices& out);
-  void take_back(const State& s, std::size_t pool, Choices& out);
+  void undo_grants(const State& s, std::size_t pool, Choices& out);
   void survey(const State& s, std::size_t pool, bool granted, Choices& out);
   void release(const State& s, std::size_t pool, Choices& out);
   void release_elsewhere(const State& s, std::size_t pool, Choices& out);

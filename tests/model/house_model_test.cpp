@@ -26,6 +26,18 @@ Wanted on(std::vector<std::size_t> lbs, model::Port first, model::Port last) {
 }
 const Wanted kNothing{};
 
+// Two pools, two load balancers, two replicas, three ports and a hand in one house: one pool moves
+// from one load balancer to the other and back, and the other pool waits for a port of the first.
+Size all_of_it(std::string name, std::size_t pods) {
+  return {.name = std::move(name),
+          .balancers = 2,
+          .ports = 3,
+          .pods = pods,
+          .pools = {{on({0}, 1, 2), on({1}, 3, 3)}, {on({0}, 2, 2)}},
+          .hands = 1,
+          .late_writes = false};
+}
+
 std::vector<Size> sizes() {
   return {
       {.name = "OnePoolTwoPodsAHandLateWrites",
@@ -79,12 +91,21 @@ std::vector<Size> sizes() {
        .pools = {{on({0}, 1, 1), on({1}, 1, 1), kNothing}},
        .hands = 1,
        .late_writes = false},
+      all_of_it("TwoPoolsOnTwoBalancersWithThreePortsAHand", 0),
   };
 }
 
 // For `make soak`.
 std::vector<Size> large_sizes() {
   return {
+      {.name = "TwoPoolsOnTwoBalancersWithThreePortsOfWhichOneMovesAHand",
+       .balancers = 2,
+       .ports = 3,
+       .pods = 0,
+       .pools = {{on({0}, 1, 2)}, {on({0, 1}, 2, 3), on({1}, 2, 3)}},
+       .hands = 1,
+       .late_writes = false},
+      all_of_it("TwoPoolsOnTwoBalancersWithThreePortsAPodAHand", 1),
       {.name = "TwoPoolsTwoPortsThatComeAndGoAHand",
        .ports = 2,
        .pods = 0,
@@ -155,6 +176,8 @@ std::vector<Planted> planted() {
        "granted to another pool"},
       {"GrantsAreGivenWithoutALookAtListeners", Plant::grant_without_holdings,
        exact(with_hand(two_pools())), "granted to another pool"},
+      {"InTheHouseThatHasAllOfItToo", Plant::grant_without_holdings, all_of_it("", 0),
+       "granted to another pool"},
       {"GrantsAreReleasedWithoutALookAtListeners", Plant::release_without_listeners,
        exact(two_pools()), "its grant has left it"},
       {"ALeaderWorksBeforeItHasListed", Plant::lead_before_list, exact(two_pools()),

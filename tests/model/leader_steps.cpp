@@ -128,7 +128,7 @@ void House::ensure_grants(const State& s, std::size_t pool, Choices& out) {
   };
   const bool is_wanted = !item.lbs.empty();
   if (is_wanted && std::ranges::any_of(item.lbs, refused)) {
-    if (round.granted != 0) return take_back(s, pool, out);
+    if (round.granted != 0) return undo_grants(s, pool, out);
     release(s, pool, out);
     return remove_free(s, pool, out);
   }
@@ -171,7 +171,7 @@ void House::grant(const State& s, std::size_t pool, std::size_t lb, Choices& out
 }
 
 // The second load balancer was refused: the first is given back.
-void House::take_back(const State& s, std::size_t pool, Choices& out) {
+void House::undo_grants(const State& s, std::size_t pool, Choices& out) {
   const Round& round = s.leader.rounds[pool];
   const auto lb = static_cast<std::size_t>(std::countr_zero(unsigned{round.granted}));
   const Balancer& object = s.leader.lbs[lb];
