@@ -58,6 +58,7 @@ class InstallationTest : public ::testing::Test {
     Value lease = testing::lease("berth-1", 2s);
     ASSERT_TRUE(wire::set_at(lease, "/spec/renewTime",
                              Value(format_rfc3339_micro(tasks_.wall_time() - 2s))));
+    alive_ = lease;
     api_.put(types::kLease, std::move(lease));
   }
 
@@ -87,6 +88,7 @@ class InstallationTest : public ::testing::Test {
     return to_text(explain(about));
   }
 
+  Value alive_;  // the lease of a controller that runs
   kube::testing::JumpingTasks tasks_;
   kube::testing::ScriptedApi api_;
   kube::Client client_{api_, kube::fixed_config("https://api:6443", {})};
@@ -140,6 +142,10 @@ TEST_F(InstallationTest, ASecretThatIsNotBase64IsKnownByWhatTheRuntimeSays) {
                 {"lastState",
                  Object{{"terminated", Object{{"reason", "StartError"}, {"message", kSaid}}}}}}));
   EXPECT_THAT(problems(), is_told);
+  // Of a Secret that is right.
+  api_.put(types::kPod, pod_with({{"ready", true}, {"state", Object{{"running", Object{}}}}}));
+  EXPECT_THAT(problems(), IsEmpty());
+  EXPECT_THAT(explained(), Not(HasSubstr("setenv")));
 }
 
 TEST_F(InstallationTest, PodsThatDoNotKeepRunningOrHaveNoNodeAreNamed) {
@@ -171,6 +177,14 @@ TEST_F(InstallationTest, AControllerThatDoesNotRunIsSaidWithTheReason) {
   EXPECT_THAT(explained(), HasSubstr("nobody answers the webhooks"));
   has_endpoints(1);
   EXPECT_THAT(explained(), HasSubstr("is scaled to 0"));
+
+  api_.put(types::kDeployment,
+           Object{{"metadata", Object{{"namespace", "berth-system"}, {"name", "berth"}}},
+                  {"spec", Object{{"replicas", 1}}}});
+  api_.put(types::kLease, alive_);
+  EXPECT_THAT(problems(), IsEmpty());
+  EXPECT_THAT(explained(), AllOf(Not(HasSubstr("is scaled to 0")),
+                                 Not(HasSubstr("nobody answers the webhooks"))));
 }
 
 TEST_F(InstallationTest, WhatWeMayNotReadIsSaidAndHoldsNothingUp) {

@@ -106,6 +106,26 @@ TEST(Probe, WhatTheTwoSayTogether) {
   EXPECT_THAT(unknown.fix, AllOf(HasSubstr("from a node or a Pod"), HasSubstr("security group")));
 }
 
+TEST(Probe, WhatWasWrongIsNotSaidOnceItIsMended) {
+  const auto told_when = [](const Knock& knock) {
+    Explanation told;
+    probe(view(), knock, told);
+    return told;
+  };
+  const auto is_load_balancer = [](const model::Target& at) { return at.ip == "1.1.1.1"; };
+  const Explanation blocked = told_when(
+      [&](const model::Target& at) { return is_load_balancer(at) ? kSilence : Result<>{}; });
+  EXPECT_FALSE(blocked.ready());
+  EXPECT_THAT(to_text(blocked), HasSubstr("security group"));
+  const Explanation deaf = told_when([](const model::Target&) { return kRefused; });
+  EXPECT_FALSE(deaf.ready());
+  EXPECT_THAT(to_text(deaf), HasSubstr("127.0.0.1"));
+  const Explanation mended = told_when([](const model::Target&) { return Result<>{}; });
+  EXPECT_TRUE(mended.ready());
+  for (const char* const words : {"security group", "127.0.0.1", "does not"})
+    EXPECT_THAT(to_text(mended), ::testing::Not(HasSubstr(words)));
+}
+
 TEST(Probe, NothingToTryIsSaid) {
   ExplainView none = view();
   none.cluster.listeners.clear();

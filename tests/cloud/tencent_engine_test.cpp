@@ -1,5 +1,6 @@
 // The engine with the driver of Tencent's load balancers on the simulated cloud: what is wished
 // comes true, at the cost of few calls, also when the cloud stumbles, and others' listeners stay.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ class TencentEngine : public testing::Test {
   // A process that knows nothing but what the cluster knows.
   void start() {
     running_.reset();
-    running_ = std::make_unique<Running>(process_, cloud_, cluster_);
+    running_ = std::make_unique<Running>(process_, cloud_, cluster_, registry_);
   }
   void want(const std::string& key, Wish wish) {
     wish.known_id = cluster_.objects[key].wish.known_id;
@@ -85,6 +86,9 @@ class TencentEngine : public testing::Test {
     std::ranges::sort(out);
     return out;
   }
+  static FaultKind any_kind(Random& random) {
+    return sim::tencent::kFaultKinds[random.below(sim::tencent::kFaultKinds.size())];
+  }
   std::uint64_t calls(const std::string& action) { return cloud_.calls()[action].answered; }
   std::uint64_t writes() {
     std::uint64_t out = 0;
@@ -94,14 +98,16 @@ class TencentEngine : public testing::Test {
   }
 
   struct Running {
-    Running(sim::Process& process, sim::tencent::Cloud& cloud, Cluster& cluster)
+    Running(sim::Process& process, sim::tencent::Cloud& cloud, Cluster& cluster,
+            metrics::Registry& registry)
         : transport(cloud, {.round_trip = 50ms}),
           credentials({.id = "AKIDEXAMPLE", .key = Secret("example-key")}),
           driver(process, transport, credentials, {.region = kLb.region}),
           engine(
               process, {{model::Provider::tencent, driver.seams()}},
               [&cluster](const model::LoadBalancerRef& lb) { return cluster.standing(lb); },
-              cluster, [] { return true; }, Random(7), {.name_prefix = std::string(kPrefix)}),
+              cluster, [] { return true; }, Random(7),
+              {.name_prefix = std::string(kPrefix), .registry = &registry}),
           task(process.spawn("run", [this, &process](std::stop_token stop) {
             engine.run({.tasks = process, .stop = std::move(stop)});
           })) {}
@@ -117,6 +123,7 @@ class TencentEngine : public testing::Test {
   sim::Process& process_ = kernel_.start_process("berth");
   sim::tencent::Cloud cloud_{sim::tencent::Settings{}};
   Cluster cluster_;
+  metrics::Registry registry_;
   int version_ = 0;
   std::unique_ptr<Running> running_;
 };
@@ -200,6 +207,10 @@ TEST_F(TencentEngine, WhatHandsDidIsRepairedAndStrangersStay) {
       EXPECT_EQ(listener.rules.at(0).session_seconds, 0) << listener.port;
     }
   }
+  EXPECT_THAT(registry_.text(),
+              ::testing::HasSubstr(
+                  fmt::format("berth_lb_drift_total{{lb=\"{}:{}\"}} 3\n", kLb.region, kLb.id)))
+      << "one was removed, one lost its target, one its attributes";
 }
 
 // A listener of layer 7: rules come and go, targets move between them.
@@ -215,7 +226,7 @@ TEST_F(TencentEngine, RulesBecomeAsWishedWhateverGoesWrong) {
     const std::vector<std::string> actions{"CreateListener", "CreateRule", "ModifyRule",
                                            "DeleteRule", "BatchRegisterTargets"};
     for (int i = 0; i < 12; ++i) {
-      cloud_.inject({.kind = static_cast<FaultKind>(random.below(6)),
+      cloud_.inject({.kind = any_kind(random),
                      .action = actions[random.below(actions.size())],
                      .duration = 90s});
     }
@@ -253,7 +264,7 @@ TEST_F(TencentEngine, ComesToTheWishedStateWhateverGoesWrong) {
                                            "DescribeListeners",      "DescribeTargets",
                                            "DescribeTaskStatus",     "BatchModifyTargetWeight"};
     for (int i = 0; i < 25; ++i) {
-      sim::tencent::Fault fault{.kind = static_cast<FaultKind>(random.below(6)),
+      sim::tencent::Fault fault{.kind = any_kind(random),
                                 .action = actions[random.below(actions.size())],
                                 .duration = 90s};
       if (random.below(3) == 0) fault.error = {"RequestLimitExceeded", "slow down"};

@@ -61,6 +61,10 @@ class BerthCluster {
   std::size_t start_replica();
   // What replicas that are started from now on run.
   void use_program(std::filesystem::path program) { options_.program = std::move(program); }
+  // What they are given, beside what every replica is.
+  void use_controller_args(std::vector<std::string> args) {
+    options_.controller_args = std::move(args);
+  }
   int webhook_port() const { return webhook_port_->number(); }
   // Whether it serves webhooks by now: its caches are there.
   bool wait_until_ready(std::size_t number);

@@ -1,7 +1,8 @@
-// Ingresses on a real control plane, as the guide of bcs-ingress-controller prints them: kubectl
-// applies them, Kubernetes' own controllers make the Pods, `berth controller` the rest. Where this
-// machine allows a network of our own, echo servers stand at the addresses of Pods and nodes, and
-// whoever comes to the load balancer is answered by the right one.
+// Ingresses on a real control plane, as the guide of bcs-ingress-controller prints them, on our own
+// load balancer and on a simulated Tencent Cloud: kubectl applies them, Kubernetes' own controllers
+// make the Pods, `berth controller` the rest, and the cloud has what it should. Where this machine
+// allows a network of our own, echo servers stand at the addresses of Pods and nodes, and whoever
+// comes to the load balancer is answered by the right one.
 
 #include <boost/json.hpp>
 
@@ -15,6 +16,8 @@
 #include "edge/echo_station.h"
 #include "edge/haproxy/runner.h"
 #include "on_berth_cluster.h"
+#include "simulated_clb.h"
+#include "support/cloud_dump.h"
 #include "support/own_network.h"
 
 namespace berth {
@@ -31,13 +34,31 @@ constexpr int kAnswerMs = 20'000;
 // Before any thread. Pods are in 10.64.0.0/12, nodes in 10.63.0.0/16.
 const std::string kNoNetwork = testing::enter_own_network("10.0.0.0", 8);
 
-class Ingresses : public OnBerthCluster {
+// What the guide names, and the examples.
+const std::vector<std::string> kLoadBalancers{"lb-xxxxxxx", "lb-7hxxxxx", "lb-00001", "lb-harbour"};
+
+class Ingresses : public OnBerthCluster, public ::testing::WithParamInterface<model::Provider> {
+ public:
+  // Both suites have one control plane.
+  struct Ending : ::testing::Environment {
+    void TearDown() override {
+      cluster_.reset();
+      clb_.reset();
+    }
+  };
+
  protected:
-  static void SetUpTestSuite() { start_cluster({.replicas = 1}); }
+  static void SetUpTestSuite() {
+    if (!cluster_) start_cluster({.replicas = 1});
+  }
+  static void TearDownTestSuite() {}
+
+  static bool on_cloud() { return GetParam() == model::Provider::tencent; }
 
   void SetUp() override {
     OnBerthCluster::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
+    ASSERT_NO_FATAL_FAILURE(serve());
     if (!kNoNetwork.empty()) fmt::print("nobody answers: {}\n", kNoNetwork);
     auto station = edge::EchoStation::start();
     ASSERT_TRUE(station) << station.error().to_string();
@@ -46,6 +67,26 @@ class Ingresses : public OnBerthCluster {
       blocks_ = blocks_of(read_file(file, kMaxPage).value());
   }
   std::string block(std::size_t number) const { return blocks_.at(number - 1).text; }
+  // By a replica for which load balancers without a provider are those of the suite.
+  void serve() {
+    if (served_ == GetParam()) return;
+    BerthClusterOptions how;
+    std::vector<std::string> args = how.controller_args;
+    if (on_cloud()) {
+      if (!clb_) {
+        auto started = SimulatedClb::start(BERTH_PROGRAM, kLoadBalancers, kNoNetwork.empty());
+        ASSERT_TRUE(started) << started.error().to_string();
+        clb_.emplace(std::move(*started));
+      }
+      const std::vector<std::string> more = clb_->controller_args();
+      args.insert(args.end(), more.begin(), more.end());
+    }
+    cluster_->stop_replica(cluster_->wait_for_leader());
+    cluster_->use_controller_args(std::move(args));
+    cluster_->start_replica();
+    ASSERT_TRUE(eventually(kPatience, [] { return cluster_->serves(); })) << cluster_->logs();
+    served_ = GetParam();
+  }
   // Others use the same ports and names.
   void TearDown() override {
     OnBerthCluster::TearDown();
@@ -57,6 +98,10 @@ class Ingresses : public OnBerthCluster {
       return cluster_->list(api::ingress_kind().type, "").empty() &&
              cluster_->list(api::listener_kind().type, "").empty();
     })) << "Ingresses and pools leave nothing";
+    if (!clb_) return;
+    const Value all = clb_->dump();
+    for (const Value& lb : *wire::array_at(all, "/loadBalancers"))
+      EXPECT_TRUE(wire::array_at(lb, "/listeners")->empty()) << wire::to_json(lb);
   }
 
   testing::CommandResult kubectl(std::vector<std::string> args, const std::string& input) {
@@ -138,6 +183,20 @@ spec:
     })) << wire::to_json(is);
     address_ = wire::string_at(is, "/status/loadbalancers/0/ips/0");
   }
+  // The cloud has a listener there that leads to these, "domain/path ip:port weight".
+  Value expect_in_cloud(const std::string& lb, int port, const std::string& protocol,
+                        const std::vector<std::string>& wanted) {
+    if (!on_cloud()) return {};
+    Value found;
+    EXPECT_TRUE(eventually(kPatience,
+                           [&] {
+                             found = testing::cloud_listener(clb_->dump(), lb, port, protocol);
+                             return !found.is_null() && testing::cloud_targets(found) == wanted;
+                           }))
+        << lb << ":" << port << " is " << wire::to_json(found) << ", wanted "
+        << ::testing::PrintToString(wanted);
+    return found;
+  }
   // Whoever is at `at` says its name there.
   void open(const model::Target& at, model::Transport protocol, const std::string& name,
             bool http = false) {
@@ -165,31 +224,41 @@ spec:
   std::vector<std::string> applied_;  // the last first
   std::string address_;               // of the load balancer
   std::vector<SeedBlock> blocks_;     // of the page, where it lies beside the sources
+
+  inline static model::Provider served_ = model::Provider::edge;
+  inline static std::optional<SimulatedClb> clb_;
 };
+
+[[maybe_unused]] const ::testing::Environment* const kEnding =
+    ::testing::AddGlobalTestEnvironment(new Ingresses::Ending);
 
 constexpr const char* kNoPage = "no ../shared/seeds beside the sources";
 
-TEST_F(Ingresses, Scenario1ToNodePorts) {
+TEST_P(Ingresses, Scenario1ToNodePorts) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   make_service("default", "test-svc", 8080, 8080, ", nodePort: 31003");
   const Value pod = pod_of("default", "test-svc-");
   apply(block(15));
-  expect_way("default", "test1", "lb-xxxxxxx-38080", {node_ip(pod) + ":31003 10"});
+  const std::vector<std::string> wanted{node_ip(pod) + ":31003 10"};
+  expect_way("default", "test1", "lb-xxxxxxx-38080", wanted);
+  expect_in_cloud("lb-xxxxxxx", 38080, "TCP", wanted);
   open({node_ip(pod), 31003}, model::Transport::tcp, "node");
   expect_answer(38080, "node");
 }
 
-TEST_F(Ingresses, Scenario2DirectlyToPods) {
+TEST_P(Ingresses, Scenario2DirectlyToPods) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   make_service("default", "test-svc", 28080, 8080);
   const Value pod = pod_of("default", "test-svc-");
   apply(block(17));
-  expect_way("default", "test2", "lb-xxxxxxx-38080", {ip(pod) + ":8080 10"});
+  const std::vector<std::string> wanted{ip(pod) + ":8080 10"};
+  expect_way("default", "test2", "lb-xxxxxxx-38080", wanted);
+  expect_in_cloud("lb-xxxxxxx", 38080, "TCP", wanted);
   open({ip(pod), 8080}, model::Transport::tcp, "pod");
   expect_answer(38080, "pod");
 }
 
-TEST_F(Ingresses, Scenario4Https) {
+TEST_P(Ingresses, Scenario4Https) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   if (edge::haproxy::find_program().empty()) {
     ASSERT_EQ(std::getenv("CI"), nullptr) << "CI lacks haproxy";
@@ -214,18 +283,25 @@ TEST_F(Ingresses, Scenario4Https) {
                                                {"tls.key", std::string(own.key_pem.reveal())}}}}));
   apply(block(22));
   expect_way("default", "test3", "lb-xxxxxxx-443", {node_ip(pod) + ":31003 10"});
+  const Value there = expect_in_cloud("lb-xxxxxxx", 443, "HTTPS",
+                                      {"www.qq.com/path1 " + node_ip(pod) + ":31003 10"});
+  if (on_cloud()) {
+    EXPECT_EQ(wire::string_at(there, "/certificate/CertId"), "xxx");
+    EXPECT_EQ(wire::string_at(there, "/certificate/SSLMode"), "UNIDIRECTIONAL");
+  }
   if (!kNoNetwork.empty()) return;
   open({node_ip(pod), 31003}, model::Transport::tcp, "node", true);
   const std::string ca = (cluster_->plane().directory() / "site-ca.pem").string();
   ASSERT_TRUE(write_file(ca, authority.certificate_pem, 0600));
   const model::Port port = edge::low_ports_of_process().opened_at(443);
   const auto said = [&](const std::string& path) {
-    const auto result =
-        run_command(cluster_->context().within(kPatience),
-                    {.program = "curl",
-                     .args = {"-sS", "--max-time", "20", "--cacert", ca, "-w", "%{http_code}",
-                              "--resolve", fmt::format("www.qq.com:{}:{}", port, address_),
-                              fmt::format("https://www.qq.com:{}{}", port, path)}});
+    Command curl{.program = "curl",
+                 .args = {"-sS", "--max-time", "20", "--cacert", ca, "-w", "%{http_code}",
+                          "--resolve", fmt::format("www.qq.com:{}:{}", port, address_),
+                          fmt::format("https://www.qq.com:{}{}", port, path)}};
+    // A simulated cloud knows ids of certificates, and no contents.
+    if (on_cloud()) curl.args.emplace_back("-k");
+    const auto result = run_command(cluster_->context().within(kPatience), curl);
     return result ? result->out + result->err : result.error().to_string();
   };
   EXPECT_TRUE(eventually(kPatience, [&] { return said("/path1").starts_with("node\n"); }))
@@ -233,7 +309,7 @@ TEST_F(Ingresses, Scenario4Https) {
   EXPECT_TRUE(said("/other").ends_with("404")) << said("/other");
 }
 
-TEST_F(Ingresses, Scenario5SegmentsOfAStatefulSet) {
+TEST_P(Ingresses, Scenario5SegmentsOfAStatefulSet) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   (void)cluster_->make_namespace("game");
   apply(R"(
@@ -255,6 +331,11 @@ spec:
     const int first = 30000 + 5 * i;
     expect_way("default", "test4", fmt::format("lb-xxxxxxx-{}-{}", first, first + 4),
                {fmt::format("{}:{} 10", ip(pod), first)});
+    const Value there =
+        expect_in_cloud("lb-xxxxxxx", first, "UDP", {fmt::format("{}:{} 10", ip(pod), first)});
+    if (on_cloud()) {
+      EXPECT_EQ(wire::int_at(there, "/endPort"), first + 4);
+    }
     const auto last = static_cast<model::Port>(first + 4);
     open({ip(pod), last}, model::Transport::udp, "");
     if (!kNoNetwork.empty()) continue;
@@ -264,7 +345,7 @@ spec:
   }
 }
 
-TEST_F(Ingresses, Scenario8WeightsOfSubsets) {
+TEST_P(Ingresses, Scenario8WeightsOfSubsets) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   (void)cluster_->make_namespace("ingress-test");
   make_service("ingress-test", "nginx-v2", 8080, 80);
@@ -285,6 +366,7 @@ spec:
   std::vector<std::string> wanted{ip(one) + ":80 10", ip(two) + ":80 20"};
   std::ranges::sort(wanted);
   expect_way("ingress-test", "test-tcp", "lb-7hxxxxx-8080", wanted);
+  expect_in_cloud("lb-7hxxxxx", 8080, "TCP", wanted);
   if (!kNoNetwork.empty()) return;
   open({ip(one), 80}, model::Transport::tcp, "one");
   open({ip(two), 80}, model::Transport::tcp, "two");
@@ -294,7 +376,7 @@ spec:
   EXPECT_EQ(heard, (std::map<std::string, int>{{"one\n", 10}, {"two\n", 20}}));
 }
 
-TEST_F(Ingresses, Scenario10APortOfAPool) {
+TEST_P(Ingresses, Scenario10APortOfAPool) {
   if (blocks_.empty()) GTEST_SKIP() << kNoPage;
   (void)cluster_->make_namespace("test");
   apply(block(31));
@@ -310,6 +392,7 @@ TEST_F(Ingresses, Scenario10APortOfAPool) {
   ASSERT_EQ(found.front().ports.size(), 1u);
   EXPECT_EQ(found.front().ports.front().start_port, 31000);
   address_ = found.front().ports.front().pool_item_load_balancers.at(0).ips.at(0);
+  expect_in_cloud("lb-00001", 31000, "TCP", {found.front().ip + ":80 10"});
   open({found.front().ip, 80}, model::Transport::tcp, "room");
   expect_answer(31000, "room");
   // A pool that is in use cannot go: its workload goes first, as the page says.
@@ -323,7 +406,7 @@ TEST_F(Ingresses, Scenario10APortOfAPool) {
 }
 
 // The same ways in, without the page.
-TEST_F(Ingresses, EveryExampleIsTakenAndLeadsSomewhere) {
+TEST_P(Ingresses, EveryExampleIsTakenAndLeadsSomewhere) {
   const char* const source = std::getenv("BERTH_SOURCE_DIR");
   const std::filesystem::path folder =
       std::filesystem::path(source ? source : ".") / "examples/ingress";
@@ -344,6 +427,12 @@ TEST_F(Ingresses, EveryExampleIsTakenAndLeadsSomewhere) {
     })) << wire::to_json(is);
   }
 }
+
+std::string name_of_provider(const ::testing::TestParamInfo<model::Provider>&) { return "All"; }
+INSTANTIATE_TEST_SUITE_P(OnEdge, Ingresses, ::testing::Values(model::Provider::edge),
+                         name_of_provider);
+INSTANTIATE_TEST_SUITE_P(OnTencent, Ingresses, ::testing::Values(model::Provider::tencent),
+                         name_of_provider);
 
 }  // namespace
 }  // namespace berth

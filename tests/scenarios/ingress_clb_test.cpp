@@ -333,6 +333,41 @@ TEST(IngressOnClb, OnALoadBalancerThatIsGoneItCanBeDeleted) {
   EXPECT_TRUE(house.listeners().empty()) << house.listeners_text();
 }
 
+// `lbnames` instead of ids: the cloud is asked whose names these are.
+TEST(IngressOnClb, ByNameItIsOnTheLoadBalancersThatHaveIt) {
+  ClbCloud cloud;
+  cloud.add_load_balancer("lb-demo", {.name = "games"});
+  cloud.add_load_balancer("ap-shanghai:lb-far", {.name = "lobby"});
+  cloud.add_load_balancer("lb-other", {.name = "games-of-others"});
+  IngressHouse house(7, on_clb({}, cloud));
+  ASSERT_TRUE(house.open());
+  house.write(IngressHouse::pod("a"));
+  house.say_ready("a", true);
+  house.write(fmt::format(R"(
+apiVersion: networkextension.bkbcs.tencent.com/v1
+kind: Ingress
+metadata: {{name: front, namespace: games, annotations: {{networkextension.bkbcs.tencent.com/lbnames: "games,ap-shanghai:lobby,late"}}}}
+spec: {}
+)",
+                          spec({plain(443, "TCP")})));
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  EXPECT_FALSE(house.is_ready("front"));
+  EXPECT_THAT(house.text("front", "/status/message"), HasSubstr("late"));
+  cloud.add_load_balancer("lb-late", {.name = "late"});
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  ASSERT_TRUE(house.cluster().settle(kQuiet));
+  EXPECT_TRUE(house.is_ready("front")) << house.text("front", "/status/message");
+  const std::vector<std::string> wanted{"443 TCP", "443 TCP " + house.ip_of("a") + ":80 10"};
+  for (const char* lb : {"lb-demo", "lb-far", "lb-late"}) EXPECT_EQ(in_cloud(cloud, lb), wanted);
+  EXPECT_THAT(in_cloud(cloud, "lb-other"), ::testing::IsEmpty()) << "half a name is none";
+  // Named differently it is the same one, and stays.
+  cloud.edit("lb-demo", [](sim::tencent::LoadBalancer& there) { there.name = "renamed"; });
+  ASSERT_TRUE(house.cluster().run_for(kLongerThanAnAudit));
+  EXPECT_EQ(in_cloud(cloud, "lb-demo"), wanted) << "nobody said that it should go";
+  const Result<> closed = close(house, cloud);
+  EXPECT_TRUE(closed) << closed.error().message;
+}
+
 // How clients and targets are spoken to: "a.example.com/ GRPC http2", "UDP QUIC_CID".
 std::vector<std::string> manners(const ClbCloud& cloud) {
   std::vector<std::string> out;

@@ -163,6 +163,47 @@ TEST_F(IngressScenarios, AMappingGrowsAndShrinksAndGivesItsPortsBack) {
   ASSERT_TRUE(until([&] { return house_.is_ready("next"); }));
 }
 
+// Tencent's kind of StatefulSet: its Pods are known by their owner alone.
+TEST_F(IngressScenarios, AMappingLeadsToThePodsOfAGameStatefulSet) {
+  const auto owned = [](const std::string& name, const std::string& kind) {
+    return fmt::format(R"(
+apiVersion: v1
+kind: Pod
+metadata:
+  name: {}
+  namespace: games
+  ownerReferences: [{{apiVersion: tkex.tencent.com/v1alpha1, kind: {}, name: room, uid: uid-of-{}, controller: true}}]
+spec: {{containers: [{{name: main, image: main}}]}}
+)",
+                       name, kind, kind);
+  };
+  for (const auto& [name, kind] :
+       {std::pair{"room-0", "GameStatefulSet"}, std::pair{"room-1", "GameStatefulSet"},
+        std::pair{"room-2", "GameDeployment"}}) {
+    make(owned(name, kind));
+    ASSERT_TRUE(until([&] { return !house_.ip_of(name).empty(); }));
+    house_.say_ready(name, true);
+  }
+  make(IngressHouse::ingress(
+      "rooms",
+      "{portMappings: [{startPort: 30000, protocol: UDP, startIndex: 0, endIndex: 3, "
+      "segmentLength: 2, workloadKind: GameStatefulSet, workloadNamespace: games, workloadName: "
+      "room}]}"));
+  ASSERT_TRUE(until([&] { return house_.is_ready("rooms"); }));
+  const auto led = [&](model::Port port) { return house_.leads(port, model::Transport::udp); };
+  EXPECT_THAT(led(30000), ElementsAre(house_.ip_of("room-0") + ":30000 10"));
+  EXPECT_THAT(led(30002), ElementsAre(house_.ip_of("room-1") + ":30002 10"));
+  EXPECT_THAT(led(30004), IsEmpty()) << "room-2 is of another kind";
+  // One that comes again has another address.
+  ASSERT_TRUE(house_.cluster().ask("DELETE", kIngressPods + "/room-1"));
+  ASSERT_TRUE(until([&] { return led(30002).empty(); }));
+  make(owned("room-1", "GameStatefulSet"));
+  ASSERT_TRUE(until([&] { return !house_.ip_of("room-1").empty(); }));
+  house_.say_ready("room-1", true);
+  ASSERT_TRUE(
+      until([&] { return led(30002) == std::vector{house_.ip_of("room-1") + ":30002 10"}; }));
+}
+
 TEST_F(IngressScenarios, WhatSomebodyWritesOnAListenerIsNeverLedToAndIsPutRight) {
   ready_pod("a");
   make(IngressHouse::ingress("front", rules(direct(443))));

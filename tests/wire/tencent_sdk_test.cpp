@@ -1,17 +1,19 @@
-// Tencent's own SDK on `berth sim tencent`: every action is called, and answered.
+// Tencent's own SDK on `berth sim tencent`: every action is called, and answered. And what our
+// driver sends, field by field, against the SDK's models.
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <boost/json.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "base/file.h"
+#include "driver_calls.h"
 #include "sim/cloud/tencent/actions.h"
 #include "support/eventually.h"
+#include "support/python_packages.h"
 #include "support/scratch_dir.h"
-#include "support/subprocess.h"
 #include "wire/value.h"
 
 namespace berth::testing {
@@ -19,21 +21,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kCannotBeMade = 77;
 constexpr auto kPatience = 60s;
 constexpr std::size_t kMaxLog = 64u << 20;
-
-std::filesystem::path tests_folder() {
-  return std::filesystem::path(std::getenv("BERTH_SOURCE_DIR")) / "tests";
-}
-
-std::vector<std::string> environment(std::initializer_list<const char*> names) {
-  std::vector<std::string> out;
-  for (const char* name : names) {
-    if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
-  }
-  return out;
-}
 
 std::vector<std::string> lines_of(const std::filesystem::path& log) {
   std::vector<std::string> out;
@@ -49,17 +38,13 @@ std::vector<std::string> lines_of(const std::filesystem::path& log) {
 
 class TencentSdk : public ::testing::Test {
  protected:
-  // Installing goes over the network, so it may need what the user has set up for that.
   void SetUp() override {
-    auto env = environment({"HOME", "PATH", "BERTH_CACHE", "PIP_CONFIG_FILE", "PIP_INDEX_URL",
-                            "HTTPS_PROXY", "https_proxy", "SSL_CERT_FILE"});
-    const CommandResult made = run({tests_folder() / "clients/python/build",
-                                    {tests_folder() / "wire/tencent/requirements.txt"},
-                                    env},
-                                   "", 5min);
-    if (made.exit_code == kCannotBeMade) GTEST_SKIP() << made.err;
-    ASSERT_TRUE(made.ok()) << made.err;
-    python_ = made.out.substr(0, made.out.find('\n')) + "/bin/python";
+    const auto python = python_with(tests_folder() / "wire/tencent/requirements.txt");
+    if (!python) {
+      ASSERT_TRUE(python.error().may_be) << python.error().why;
+      GTEST_SKIP() << python.error().why;
+    }
+    python_ = *python;
     auto folder = ScratchDir::create("berth-wire");
     ASSERT_TRUE(folder) << folder.error();
     folder_.emplace(std::move(*folder));
@@ -79,11 +64,10 @@ class TencentSdk : public ::testing::Test {
     return std::move(*process);
   }
 
-  CommandResult run_suite(const std::string& endpoint) {
-    auto env = environment({"HOME", "PATH"});
-    env.push_back("ENDPOINT=" + endpoint);
-    env.push_back("CA=" + file("ca.pem").string());
-    return run({python_, {tests_folder() / "wire/tencent/sdk_test.py", "-v"}, env}, "", 5min);
+  CommandResult run_suite(const char* script, std::vector<std::string> more) {
+    auto env = environment_of({"HOME", "PATH"});
+    env.insert(env.end(), more.begin(), more.end());
+    return run({python_, {tests_folder() / "wire/tencent" / script, "-v"}, env}, "", 5min);
   }
 
   // What it says of itself at its end.
@@ -104,7 +88,9 @@ TEST_F(TencentSdk, CallsEveryActionAndIsAnswered) {
   Process process = start();
   const auto first = wire::parse_json(lines_of(file("log")).front());
   ASSERT_TRUE(first);
-  const CommandResult ran = run_suite(std::string(wire::string_at(*first, "/endpoint")));
+  const CommandResult ran =
+      run_suite("sdk_test.py", {fmt::format("ENDPOINT={}", wire::string_at(*first, "/endpoint")),
+                                "CA=" + file("ca.pem").string()});
   EXPECT_TRUE(ran.ok()) << ran.out << ran.err;
 
   const wire::Value dump = stop(process);
@@ -116,6 +102,39 @@ TEST_F(TencentSdk, CallsEveryActionAndIsAnswered) {
   }
   EXPECT_FALSE(std::filesystem::exists(file("ca.pem")));
   EXPECT_EQ(wire::int_at(dump, "/faultsWaiting"), 0);
+}
+
+// Names of members, at any depth.
+void add_names(const wire::Value& value, std::set<std::string>& out) {
+  if (const auto* object = value.if_object()) {
+    for (const auto& member : *object) {
+      out.emplace(member.key());
+      add_names(member.value(), out);
+    }
+  } else if (const auto* array = value.if_array()) {
+    for (const wire::Value& one : *array) add_names(one, out);
+  }
+}
+
+TEST_F(TencentSdk, KnowsEveryFieldThatTheDriverSends) {
+  std::string lines;
+  std::set<std::string> actions, sent;
+  for (const wire::Object& call : calls_of_the_driver()) {
+    lines += wire::to_json(call) + "\n";
+    actions.emplace(call.at("action").as_string());
+    add_names(call.at("request"), sent);
+  }
+  EXPECT_EQ(actions.size(), 16u) << "each call that it makes";
+  // What is seldom wished was wished this time.
+  for (const char* field :
+       {"CertCaId", "CheckPort", "CheckType", "EndPort", "Filters", "ForwardType", "Http2",
+        "HttpCheckDomain", "HttpCheckMethod", "HttpCode", "HttpVersion", "KeepaliveEnable",
+        "MaxCps", "ModifyList", "MultiCertInfo", "NewDefaultServerDomain", "Quic", "SessionType",
+        "SniSwitch"})
+    EXPECT_TRUE(sent.contains(field)) << field;
+  ASSERT_TRUE(write_file(file("calls").string(), lines, 0600));
+  const CommandResult ran = run_suite("fields_test.py", {"CALLS=" + file("calls").string()});
+  EXPECT_TRUE(ran.ok()) << ran.out << ran.err;
 }
 
 }  // namespace
