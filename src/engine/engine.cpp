@@ -64,6 +64,9 @@ void Engine::expect(const WishKey& key, const lb::Place& place, Notice notice) {
 }
 void Engine::audit(const model::LoadBalancerRef& lb) { impl_->boxes_.audit(lb); }
 void Engine::attend(const model::LoadBalancerRef& lb) { impl_->boxes_.attend(lb); }
+std::optional<Result<>> Engine::last_look(const model::LoadBalancerRef& lb) const {
+  return impl_->shared_.last_look(lb);
+}
 void Engine::run(const Context& context) { impl_->run(context); }
 
 }  // namespace berth::engine

@@ -115,6 +115,9 @@ struct EngineOptions {
   Duration gone_grace = std::chrono::seconds{15};
   // A listener whose name begins so is ours. Empty: only ids and names of wishes tell.
   std::string name_prefix{};
+  // Hears that `last_look` has another answer for this load balancer, on the engine's tasks; must
+  // not wait.
+  std::function<void(const model::LoadBalancerRef& lb)> on_look = [](const auto&) {};
   metrics::Registry* registry = nullptr;
 };
 
@@ -137,6 +140,11 @@ class Engine {
   // From now on this load balancer is audited within each period, whether anything is wanted of it
   // or not; at once where nothing outlives the process that made it.
   void attend(const model::LoadBalancerRef& lb);
+
+  // Whether what is there can be seen, by lists and questions; an error when that fails for a while
+  // or for good, with anybody's credentials. What was known stays meanwhile, and nothing is changed
+  // there. Nothing: nobody has looked since we are in charge.
+  std::optional<Result<>> last_look(const model::LoadBalancerRef& lb) const;
 
   // Works until the stop. Calls under way are finished or given up by the context's deadline.
   void run(const Context& context);

@@ -85,6 +85,15 @@ void EngineMetrics::leftovers(const model::LoadBalancerRef& lb, std::size_t remo
       .increment(static_cast<double>(removed));
 }
 
+void EngineMetrics::unseen(const model::LoadBalancerRef& lb, bool is_unseen) {
+  if (!registry_) return;
+  registry_
+      ->gauge("berth_lb_unseen",
+              "1 while the provider does not show what is there: what was known stays.",
+              {{"lb", to_string(lb)}})
+      .set(is_unseen ? 1 : 0);
+}
+
 void EngineMetrics::depth(const model::LoadBalancerRef& lb, double change) {
   if (!registry_) return;
   registry_

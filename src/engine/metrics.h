@@ -34,6 +34,8 @@ class EngineMetrics {
             Duration took, bool is_request);
   void drift(const model::LoadBalancerRef& lb, std::size_t listeners);
   void leftovers(const model::LoadBalancerRef& lb, std::size_t removed);
+  // Whether what is there cannot be seen.
+  void unseen(const model::LoadBalancerRef& lb, bool is_unseen);
   // By how much it changed: several reconcilers may serve one load balancer.
   void depth(const model::LoadBalancerRef& lb, double change);
 

@@ -112,6 +112,7 @@ Instant PlaceReconciler::list(const Context& context) {
   writes_since_look_ = 0;
   attempts_ = 0;
   error_.reset();
+  shared_.looked(place_, {});
   return now();
 }
 
@@ -188,6 +189,7 @@ void PlaceReconciler::answered(std::span<const lb::Question> questions,
   writes_since_look_ = 0;
   attempts_ = 0;
   error_.reset();
+  shared_.looked(place_, {});
 }
 
 void PlaceReconciler::look_failed(const Error& error) {
@@ -201,12 +203,16 @@ void PlaceReconciler::look_failed(const Error& error) {
   const bool lasting = treatment == Treatment::slowly || treatment == Treatment::give_up;
   if (!lasting && attempts_ < kReportAfter) return;
   error_ = error;
+  // Those that are open hear it; of all that rests, the load balancer's own object does.
   tell_all(error);
   // An audit for nobody is not tried for ever.
   if (lasting && open_.empty() &&
       std::ranges::none_of(shared_.catalog(lb_).wishes,
-                           [&](const StandingWish& one) { return is_mine(one); }))
+                           [&](const StandingWish& one) { return is_mine(one); })) {
     retire_ = true;
+  } else {
+    shared_.looked(place_, fail(error));
+  }
 }
 
 void PlaceReconciler::load_balancer_gone(const Error& error) {
@@ -233,7 +239,11 @@ void PlaceReconciler::load_balancer_gone(const Error& error) {
     }
   }
   tell_all(error);
-  if (open_.empty()) retire_ = true;
+  if (open_.empty()) {
+    retire_ = true;
+  } else {
+    shared_.looked(place_, fail(error));
+  }
 }
 
 }  // namespace berth::engine

@@ -23,6 +23,7 @@ Mailboxes::Next PlaceReconciler::step(const Context& context, Messages messages)
   accept(std::move(messages));
   next_.due = serve(context);
   next_.retire = retire_ && open_.empty();
+  if (next_.retire) shared_.forget_look(place_);
   const std::size_t before = std::exchange(counted_, open_.size());
   shared_.metrics.depth(lb_, static_cast<double>(counted_) - static_cast<double>(before));
   return std::exchange(next_, {});
@@ -148,6 +149,7 @@ Instant PlaceReconciler::serve(const Context& context) {
 bool PlaceReconciler::may_write() {
   if (!shared_.may_act()) {
     shared_.count_fence();
+    shared_.forget_look(place_);  // it is for whoever is in charge to say
     return false;
   }
   const std::uint64_t fence = shared_.fence();

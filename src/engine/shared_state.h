@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "base/mutex.h"
 #include "base/random.h"
@@ -12,6 +13,7 @@
 #include "engine/metrics.h"
 #include "engine/quota.h"
 #include "engine/retry.h"
+#include "lb/place.h"
 
 namespace berth::engine {
 
@@ -60,6 +62,17 @@ struct SharedState {
     return quota;
   }
 
+  // What came of looking at a place. One that nobody looks at any more is forgotten.
+  void looked(const lb::Place& place, Result<> result) {
+    note_look(place, std::optional(std::move(result)));
+  }
+  void forget_look(const lb::Place& place) { note_look(place, std::nullopt); }
+  // At a load balancer: a failure of any of its places.
+  std::optional<Result<>> last_look(const model::LoadBalancerRef& lb) {
+    const MutexLock lock(mu);
+    return look_at(lb);
+  }
+
   const lb::Drivers drivers;
   const Catalog catalog;
   Sink& sink;
@@ -71,6 +84,11 @@ struct SharedState {
   Random random GUARDED_BY(mu);
   std::uint64_t fenced GUARDED_BY(mu) = 0;
   std::map<model::LoadBalancerRef, std::weak_ptr<Quota>> quotas GUARDED_BY(mu);
+  std::map<lb::Place, Result<>> looks GUARDED_BY(mu);
+
+ private:
+  std::optional<Result<>> look_at(const model::LoadBalancerRef& lb) REQUIRES(mu);
+  void note_look(const lb::Place& place, std::optional<Result<>> result);
 };
 
 }  // namespace berth::engine

@@ -78,6 +78,15 @@ std::string name_of(const wire::Value& object) {
   return std::string(wire::string_at(object, "/metadata/name"));
 }
 
+std::string leaked_url(Scene& scene, const kube::ResourceType& type, std::string_view hook) {
+  const Result<wire::Value> found = scene.cluster().get(type, "", "berth");
+  const wire::Array* hooks = found ? wire::array_at(*found, "/webhooks") : nullptr;
+  for (const wire::Value& one : hooks ? *hooks : wire::Array{})
+    if (wire::string_at(one, "/name") == hook)
+      return std::string(wire::string_at(one, "/clientConfig/url"));
+  return {};
+}
+
 wire::Value target_group(const std::string& ip, std::int64_t port) {
   return wire::Object{
       {"protocol", "TCP"},
@@ -89,7 +98,7 @@ const std::vector<Attack>& all_attacks() {
     std::vector<Attack> out;
     for (const auto part :
          {&listener_attacks, &own_listener_attacks, &pod_attacks, &binding_attacks, &pool_attacks,
-          &webhook_attacks, &rights_attacks, &guard_attacks}) {
+          &webhook_attacks, &crowd_attacks, &rights_attacks, &guard_attacks}) {
       std::vector<Attack> rows = part();
       out.insert(out.end(), rows.begin(), rows.end());
     }

@@ -74,6 +74,7 @@ std::vector<Attack> pod_attacks();
 std::vector<Attack> binding_attacks();
 std::vector<Attack> pool_attacks();
 std::vector<Attack> webhook_attacks();
+std::vector<Attack> crowd_attacks();
 std::vector<Attack> rights_attacks();
 std::vector<Attack> guard_attacks();
 // All of them, in this order.
@@ -87,6 +88,9 @@ const kube::ResourceType& pods();
 std::string name_of(const wire::Value& object);
 // {"targetGroup": ...} with one target; null takes it off.
 wire::Value target_group(const std::string& ip, std::int64_t port);
+
+// Where the API server calls a webhook of ours: what its errors would give away.
+std::string leaked_url(Scene& scene, const kube::ResourceType& type, std::string_view hook);
 
 // For acts: that a call was refused with this code, and with this in its message.
 std::string refused(const Result<wire::Value>& result, Code code, std::string_view text = "");

@@ -7,6 +7,7 @@
 
 #include "attack.h"
 #include "base/file.h"
+#include "support/promise.h"
 
 namespace berth::adversary {
 namespace {
@@ -31,6 +32,26 @@ TEST(SecurityPage, AttacksHaveNamesOfTheirOwn) {
   for (const Attack& attack : all_attacks())
     EXPECT_TRUE(names.insert(attack.name).second) << attack.name;
   EXPECT_GE(names.size(), 45u);
+}
+
+// The suite has a second try, and this has none.
+TEST(Verdicts, APortOfTwoRoomsIsABrokenPromise) {
+  Room first{.name = "room-0", .ports = {{.load_balancer_ids = {"edge:a"}, .start_port = 31000}}};
+  Room second = first;
+  second.name = "room-1";
+  const auto said = [](const std::vector<Room>& rooms) {
+    ::testing::internal::CaptureStdout();
+    const bool shared = !shared_ports(rooms).empty();
+    const std::string out = ::testing::internal::GetCapturedStdout();
+    EXPECT_EQ(shared, out.find(testing::kBrokenPromise) != std::string::npos) << out;
+    return shared;
+  };
+  EXPECT_TRUE(said({first, second}));
+  second.finished = true;
+  EXPECT_FALSE(said({first, second}));
+  second = first;
+  second.ports.front().start_port = 31001;
+  EXPECT_FALSE(said({first, second}));
 }
 
 }  // namespace

@@ -128,6 +128,75 @@ std::string ten_years(Scene& scene) {
   return {};
 }
 
+// What our webhook answers is not the last word: who is asked after it refuses the Pod.
+struct LaterRefusal {
+  std::string says;  // a part of it
+  std::function<Result<Value>(Scene&)> begin;
+  std::function<void(Scene&)> end;
+};
+
+const LaterRefusal& by_quota() {
+  static const LaterRefusal kQuota{
+      .says = "exceeded quota",
+      .begin =
+          [](Scene& s) {
+            return s.cluster().create(
+                Object{{"apiVersion", "v1"},
+                       {"kind", "ResourceQuota"},
+                       {"metadata", Object{{"namespace", s.tenant.ns()}, {"name", "none"}}},
+                       {"spec", Object{{"hard", Object{{"pods", "0"}}}}}});
+          },
+      .end = [](Scene& s) { (void)s.cluster().remove(quota_type(), s.tenant.ns(), "none"); }};
+  return kQuota;
+}
+
+Result<Value> set_pod_security(Scene& scene, const Value& level) {
+  const Object labels{{"pod-security.kubernetes.io/enforce", level}};
+  return scene.cluster().merge(kube::types::kNamespace, "", scene.tenant.ns(),
+                               Object{{"metadata", Object{{"labels", labels}}}});
+}
+
+const LaterRefusal& by_pod_security() {
+  static const LaterRefusal kPodSecurity{
+      .says = "violates PodSecurity",
+      .begin = [](Scene& s) { return set_pod_security(s, "restricted"); },
+      .end = [](Scene& s) { (void)set_pod_security(s, nullptr); }};
+  return kPodSecurity;
+}
+
+Value keeper(Scene& scene, const std::string& name) {
+  Value pod = bare_room(scene.tenant.ns(), name);
+  pod.as_object()["metadata"].as_object()["annotations"].as_object()[api::kKeepDurationAnnotation] =
+      "24h";
+  return pod;
+}
+
+// All ports of the pool, for names that never become a Pod.
+std::string keeps_what_is_refused(Scene& scene, const LaterRefusal& later) {
+  Tenant& tenant = scene.tenant;
+  if (auto why = worked(later.begin(scene)); !why.empty()) return why;
+  const bool known = eventually(kPatience, [&] {
+    const auto tried = tenant.client().create(scene.cluster().context(), pods(),
+                                              keeper(scene, "probe"), {.dry_run = true});
+    return !tried && tried.error().to_string().find(later.says) != std::string::npos;
+  });
+  if (!known) return "the server does not refuse by itself";
+  for (int i = 0; i < tenant.place().ports; ++i) {
+    const auto made = tenant.create(pods(), keeper(scene, fmt::format("keeper-{}", i)));
+    if (auto why = refused(made, Code::forbidden, later.says); !why.empty()) return why;
+  }
+  const bool taken = !claims_in(scene.cluster(), tenant.ns()).empty();
+  later.end(scene);
+  if (!taken) return "our webhook was not asked before";
+  scene.ends_here();
+  const bool freed =
+      eventually(kPatience, [&] { return claims_in(scene.cluster(), tenant.ns()).empty(); });
+  if (!freed) return "a port is kept for a name that was no Pod";
+  const bool let_in = eventually(
+      kPatience, [&] { return tenant.create(pods(), keeper(scene, "late")).has_value(); });
+  return let_in ? tenant.wait_for_room("late") : "nobody is let in any more";
+}
+
 std::string huge_wish(Scene& scene) {
   std::string lines;
   while (lines.size() < 200'000) lines += "rooms TCP 8000\n";
@@ -251,6 +320,13 @@ std::vector<Attack> pod_attacks() {
        [](Scene& s) { return asks_for(s, fmt::format("rooms/item1.{} TCP 8000", s.victim().ns)); }},
       {"PodThatKeepsForTenYears", who, "a Pod whose name keeps its port for ten years",
        "refused, or kept for a bounded time", Needs::pool, Walls::no_matter, ten_years},
+      {"PodThatKeepsAndIsRefusedByAQuota", who,
+       "Pods whose names keep their ports, refused by a quota after our answer",
+       "their ports are free again soon; nothing is kept for a name that was no Pod", Needs::pool,
+       Walls::no_matter, [](Scene& s) { return keeps_what_is_refused(s, by_quota()); }},
+      {"PodThatKeepsAndIsRefusedByPodSecurity", who, "the same, refused by PodSecurity",
+       "their ports are free again soon; nothing is kept for a name that was no Pod", Needs::pool,
+       Walls::no_matter, [](Scene& s) { return keeps_what_is_refused(s, by_pod_security()); }},
       {"PodWithAHugeWish", who, "a ports annotation of 200 kB", "refused; others are served",
        Needs::pool, Walls::no_matter, huge_wish},
       {"PodOfALongName", who, "a Pod whose name has 253 characters, dots among them",

@@ -4,6 +4,9 @@
 
 #include <boost/json.hpp>
 
+#include "base/file.h"
+#include "support/promise.h"
+
 namespace berth::adversary {
 namespace {
 
@@ -49,6 +52,16 @@ std::vector<std::string> edge_addresses() {
   return out;
 }
 
+// The controller has few files, so that a crowd can take them all: a node gives it a hundred times
+// as many, and an attacker has a hundred times as many addresses.
+Result<std::filesystem::path> with_few_files(const std::filesystem::path& folder) {
+  const std::filesystem::path script = folder / "berth";
+  const std::string text =
+      fmt::format("#!/bin/sh\nulimit -Hn 4096\nulimit -Sn 1024\nexec '{}' \"$@\"\n", BERTH_PROGRAM);
+  if (Result<> written = write_file(script.string(), text, 0700); !written) return pass(written);
+  return script;
+}
+
 std::string ready_since(const Value& pod) {
   const Array* conditions = wire::array_at(pod, "/status/conditions");
   for (const Value& one : conditions ? *conditions : Array{})
@@ -89,8 +102,15 @@ Result<Array> printed_policies() {
 
 Result<std::unique_ptr<Stage>> Stage::open() {
   std::unique_ptr<Stage> out(new Stage);
-  auto cluster = BerthCluster::start(
-      {.replicas = 1, .edge_args = edge_addresses(), .controller_args = kControllerArgs});
+  auto folder = testing::ScratchDir::create("berth-adversary");
+  if (!folder) return fail(Code::unavailable, "{}", folder.error());
+  out->scripts_.emplace(std::move(*folder));
+  const Result<std::filesystem::path> program = with_few_files(out->scripts_->path());
+  if (!program) return fail(program.error());
+  auto cluster = BerthCluster::start({.replicas = 1,
+                                      .program = *program,
+                                      .edge_args = edge_addresses(),
+                                      .controller_args = kControllerArgs});
   if (!cluster) return pass(cluster);
   out->cluster_ = std::move(*cluster);
   out->trap_ = std::make_unique<Trap>();
@@ -211,7 +231,8 @@ std::string Stage::room_harm() {
     const Room& before = victim_.rooms[i];
     if (now[i].uid != before.uid) return before.name + " is another Pod";
     if (address_of(now[i]) != address_of(before))
-      return fmt::format("{} moved to {}", before.name, address_of(now[i]));
+      return testing::broken_promise(
+          fmt::format("{} moved to {}", before.name, address_of(now[i])));
     if (!answers(api::public_address(now[i].ports.front())))
       return fmt::format("nobody answers at {}", address_of(now[i]));
   }
@@ -226,7 +247,8 @@ std::string Stage::neighbour_harm() {
     for (const api::PortBindingItem& port : other.ports)
       if (port.load_balancer_ids.front() == victim_.load_balancer &&
           port.start_port >= kVictimFirst && port.start_port < kVictimFirst + kVictimPorts)
-        return fmt::format("{} is Ready on port {}", other.name, port.start_port);
+        return testing::broken_promise(
+            fmt::format("{} is Ready on port {} of the victim", other.name, port.start_port));
   }
   return {};
 }
@@ -241,6 +263,20 @@ std::string Stage::fence() {
 }
 
 std::string Stage::spare_load_balancer() const { return load_balancer_id("spare"); }
+
+Stage::OpenRoom Stage::open_room(const Room& room) {
+  if (!programs_) {
+    auto started = edge::EchoStation::start();
+    if (started) programs_ = std::move(*started);
+  }
+  const auto port = static_cast<model::Port>(room.ports.front().rs_start_port);
+  auto opened = programs_ ? programs_->open({.at = {room.ip, port}})
+                          : Result<std::unique_ptr<edge::EchoStation::Place>>(
+                                fail(Code::unavailable, "no sockets"));
+  if (opened) return {std::move(*opened)};
+  fmt::print("nobody is in {}: {}\n", room.name, opened.error().to_string());
+  return {};
+}
 
 bool Stage::answers(const std::string& address) { return connect_to(address).valid(); }
 

@@ -6,9 +6,12 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "edge/echo_station.h"
+#include "support/scratch_dir.h"
 #include "tenant.h"
 #include "trap.h"
 
@@ -68,6 +71,14 @@ class Stage {
   // What becomes of a connection to this address ("127.0.0.1:30000"): whether somebody accepts it,
   // and whether it ends at the trap.
   bool answers(const std::string& address);
+
+  // Somebody who says back what he hears, at the first port of a Pod: its program. Nobody, where
+  // this machine does not let a test have the addresses of Pods.
+  struct OpenRoom {
+    std::unique_ptr<edge::EchoStation::Place> room{};
+  };
+  OpenRoom open_room(const Room& room);
+
   bool leads_to_trap(const std::string& address);
 
  private:
@@ -79,6 +90,8 @@ class Stage {
   net::CurlTransport transport_;
   std::unique_ptr<BerthCluster> cluster_;
   std::unique_ptr<Trap> trap_;
+  std::optional<testing::ScratchDir> scripts_;
+  std::unique_ptr<edge::EchoStation> programs_;
   Victim victim_;
   int victims_ = 0;
   std::unique_ptr<Tenant> honest_;

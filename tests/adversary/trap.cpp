@@ -48,7 +48,7 @@ void Trap::serve() {
   }
 }
 
-Fd connect_to(const std::string& address) {
+Fd connect_to(const std::string& address, const std::string& from) {
   const std::size_t colon = address.rfind(':');
   sockaddr_in peer{};
   peer.sin_family = AF_INET;
@@ -57,6 +57,11 @@ Fd connect_to(const std::string& address) {
     return {};
   peer.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
   Fd out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  if (!from.empty() && (::inet_pton(AF_INET, from.c_str(), &own.sin_addr) != 1 ||
+                        ::bind(out.get(), reinterpret_cast<sockaddr*>(&own), sizeof own) != 0))
+    return {};
   if (::connect(out.get(), reinterpret_cast<sockaddr*>(&peer), sizeof peer) != 0) return {};
   return out;
 }

@@ -29,8 +29,8 @@ class Trap {
   std::thread thread_;
 };
 
-// A connection to "address:port", or a closed one.
-Fd connect_to(const std::string& address);
+// A connection to "address:port", or a closed one. From an address of one's own, if it is said.
+Fd connect_to(const std::string& address, const std::string& from = {});
 // Waits for the peer's first bytes or the end of the connection.
 std::string first_words(const Fd& connection);
 

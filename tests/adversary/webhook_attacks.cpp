@@ -18,16 +18,6 @@ constexpr int kPosts = 10;
 const kube::ResourceType& mutating() { return kube::types::kMutatingWebhookConfiguration; }
 const kube::ResourceType& validating() { return kube::types::kValidatingWebhookConfiguration; }
 
-// Where the API server calls a webhook of ours: what its errors would give away.
-std::string leaked_url(Scene& scene, const kube::ResourceType& type, std::string_view hook) {
-  const Result<Value> found = scene.cluster().get(type, "", "berth");
-  const Array* hooks = found ? wire::array_at(*found, "/webhooks") : nullptr;
-  for (const Value& one : hooks ? *hooks : Array{})
-    if (wire::string_at(one, "/name") == hook)
-      return std::string(wire::string_at(one, "/clientConfig/url"));
-  return {};
-}
-
 // The address with the path that every reader of the source knows.
 std::string plain_url(Scene& scene) {
   const std::string url = leaked_url(scene, mutating(), "pod-ports.berth.dev");
@@ -58,12 +48,35 @@ std::string pod_review(const std::string& ns, const std::string& name, const std
       {"apiVersion", "admission.k8s.io/v1"}, {"kind", "AdmissionReview"}, {"request", request}});
 }
 
+// Neither an answer that lets the Pod in, nor one that could be taken for it.
+bool is_allowed(const net::Response& answer) {
+  const Result<Value> review = wire::parse_json(answer.body);
+  return answer.status == 200 && review &&
+         wire::bool_at(*review, "/response/allowed").value_or(false);
+}
+
+// Of somebody who has to know the path, not even a review.
+enum class Refusal : std::uint8_t { of_the_caller, of_the_pod };
+
+std::string is_refused(const net::Response& answer, Refusal expected) {
+  if (is_allowed(answer)) return "it was allowed: " + answer.body;
+  const Result<Value> review = wire::parse_json(answer.body);
+  const bool is_review = review && wire::find(*review, "/response/allowed");
+  if (expected == Refusal::of_the_pod && !is_review && answer.status != 400)
+    return fmt::format("it was not judged: {}: {}", answer.status, answer.body);
+  if (expected == Refusal::of_the_caller && (answer.status < 400 || is_review))
+    return fmt::format("a stranger was answered: {}: {}", answer.status, answer.body);
+  return {};
+}
+
 std::size_t claims_on(Scene& scene, const std::string& ns) {
   return claims_in(scene.cluster(), ns).size();
 }
 
 // Ten of them, each with a name that would keep its port. `ns`: what they say they are.
-std::string posts_take_nothing(Scene& scene, const std::string& url, const std::string& ns) {
+std::string posts_take_nothing(Scene& scene, const std::string& url, const std::string& ns,
+                               Refusal expected) {
+  if (url.empty()) return "the webhook has no address";
   Tenant& tenant = scene.tenant;
   scene.ends_here();
   for (int i = 0; i < kPosts; ++i) {
@@ -71,6 +84,7 @@ std::string posts_take_nothing(Scene& scene, const std::string& url, const std::
     const Result<net::Response> answer =
         post(scene, url, pod_review(ns, fmt::format("ghost-{}", i), ports));
     if (!answer) return "no answer: " + answer.error().to_string();
+    if (std::string why = is_refused(*answer, expected); !why.empty()) return why;
   }
   const std::size_t taken = claims_on(scene, tenant.ns());
   return taken == 0 ? "" : fmt::format("{} ports were taken by posts", taken);
@@ -98,6 +112,7 @@ std::string posts_for_victims_pool(Scene& scene) {
     const Result<net::Response> answer =
         post(scene, url, pod_review(scene.tenant.ns(), fmt::format("ghost-{}", i), ports));
     if (!answer) return "no answer: " + answer.error().to_string();
+    if (std::string why = is_refused(*answer, Refusal::of_the_pod); !why.empty()) return why;
   }
   return scene.fence();
 }
@@ -127,10 +142,7 @@ std::string nonsense(Scene& scene) {
         std::string(R"({"request":{"object":[]}})"), std::string(16u << 20, ' ')}) {
     const Result<net::Response> answer = post(scene, url, body);
     if (!answer) continue;  // hung up on: an answer too
-    const Result<Value> review = wire::parse_json(answer->body);
-    if (answer->status == 200 && review &&
-        wire::bool_at(*review, "/response/allowed").value_or(false))
-      return "nonsense was allowed";
+    if (is_allowed(*answer)) return "nonsense was allowed";
   }
   return scene.fence();
 }
@@ -144,17 +156,23 @@ std::vector<Attack> webhook_attacks() {
   return {
       {"PostWithoutTheSecret", who, "ten reviews posted to the path that the source shows",
        "refused; no port is taken", Needs::pool, any,
-       [](Scene& s) { return posts_take_nothing(s, plain_url(s), s.tenant.ns()); }},
+       [](Scene& s) {
+         return posts_take_nothing(s, plain_url(s), s.tenant.ns(), Refusal::of_the_caller);
+       }},
       {"PostForNoNamespace", who,
        "the address is known; reviews for a namespace that does not exist, kept for ten years",
        "refused; no port is taken", Needs::pool, any,
-       [leaked](Scene& s) { return posts_take_nothing(s, leaked(s), "nowhere"); }},
+       [leaked](Scene& s) {
+         return posts_take_nothing(s, leaked(s), "nowhere", Refusal::of_the_pod);
+       }},
       {"PostForAStrangeNamespace", who, "the same for a namespace `a/b`",
        "refused; no port is taken", Needs::pool, any,
-       [leaked](Scene& s) { return posts_take_nothing(s, leaked(s), "a/b"); }},
+       [leaked](Scene& s) { return posts_take_nothing(s, leaked(s), "a/b", Refusal::of_the_pod); }},
       {"PostForANamespaceWithoutTheLabel", who, "the same for a namespace that may not use pools",
        "refused; no port is taken", Needs::pool, any,
-       [leaked](Scene& s) { return posts_take_nothing(s, leaked(s), s.tenant.plain()); }},
+       [leaked](Scene& s) {
+         return posts_take_nothing(s, leaked(s), s.tenant.plain(), Refusal::of_the_pod);
+       }},
       {"PostForARealNamespace", who,
        "the same for a namespace that may use pools, for Pods that never come",
        "found out and freed; nothing is kept for a name that was no Pod", Needs::pool, any,

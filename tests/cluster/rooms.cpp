@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "support/promise.h"
+
 namespace berth {
 namespace {
 
@@ -253,7 +255,9 @@ std::string shared_ports(const std::vector<Room>& rooms) {
     if (room.finished) continue;
     for (const std::string& port : room.port_names()) {
       const auto [it, fresh] = holders.emplace(port, room.name);
-      if (!fresh) return fmt::format("{} is held by {} and {}", port, it->second, room.name);
+      if (!fresh)
+        return testing::broken_promise(
+            fmt::format("{} is held by {} and {}", port, it->second, room.name));
     }
   }
   return {};
@@ -289,16 +293,19 @@ std::string settle(BerthCluster& cluster, const std::string& ns, std::size_t cou
                    std::chrono::seconds patience) {
   ReadyClock clock(cluster.tasks(), ns);
   std::string why;
+  std::string shared;
   (void)eventually(patience, [&] {
     cluster.tend();
     const std::vector<Room> all = rooms(cluster, ns);
     clock.look(all);
-    if (why = shared_ports(all); !why.empty()) return true;
+    if (shared = shared_ports(all); !shared.empty()) return true;
     const bool all_ready =
         all.size() == count && std::ranges::all_of(all, [](const Room& r) { return r.ready; });
     why = all_ready ? unsettled(cluster, ns, count) : fmt::format("{} of {}", all.size(), count);
     return why.empty();
   });
+  // That it has passed by now does not undo it.
+  if (!shared.empty()) return shared;
   return why.empty() ? why : unsettled(cluster, ns, count);
 }
 

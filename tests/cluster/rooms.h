@@ -80,7 +80,8 @@ std::string address_of(const Room& room);
 
 // Claims of the Listeners of a namespace, by "name of the Listener".
 std::map<std::string, ledger::Claim> claims_in(BerthCluster& cluster, const std::string& ns);
-// Ports that two living Pods have; empty when all is well. At any moment.
+// Ports that two living Pods have; empty when all is well. At any moment. A promise is broken then,
+// and the suite says so.
 std::string shared_ports(const std::vector<Room>& rooms);
 // What keeps the namespace from being settled with this many rooms, in words; empty when everything
 // is Ready, leads where it should, and nothing else is held.

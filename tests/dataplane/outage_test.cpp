@@ -67,34 +67,60 @@ TEST_F(Outage, WhoIsFollowedByAnotherTakesNobodyNewAndLetsPlayersFinish) {
   EXPECT_EQ(house_->end()->code, Code::conflict);
 }
 
+// A controller that has no API server to begin with, asked as the kubelet does.
 class Start : public ::testing::Test {
  protected:
+  void SetUp() override {
+    config_.identity = "early";
+    app_ = std::make_unique<app::App>(tasks_, transport_,
+                                      kube::fixed_config("https://127.0.0.1:1", {}), config_,
+                                      lb::Drivers{}, Random::from_entropy());
+    main_ = tasks_.spawn("controller", [this](std::stop_token stop) {
+      ran_ = app::serve(*app_, config_, {.tasks = tasks_, .stop = std::move(stop)}, {},
+                        [this](const std::string& ops) {
+                          const MutexLock lock(mu_);
+                          ops_ = ops;
+                        });
+      ended_ = true;
+    });
+  }
+  std::string ops() const {
+    const MutexLock lock(mu_);
+    return ops_;
+  }
+  // Of a server that is not there, no status.
+  net::Response ask(const std::string& path) {
+    const std::string url = ops();
+    if (url.empty()) return {};
+    const Context context = Context{.tasks = tasks_}.within(std::chrono::seconds{5});
+    return transport_.call(context, {.url = url + path}).value_or(net::Response{});
+  }
+
   ThreadTasks tasks_;
   net::CurlTransport transport_;
+  app::Config config_;
+  std::unique_ptr<app::App> app_;
+  std::atomic<bool> ended_ = false;
+  Result<> ran_;
+  mutable Mutex mu_;
+  std::string ops_ GUARDED_BY(mu_);
+  std::unique_ptr<Task> main_;  // last: joined first
 };
 
-// The liveness probe must not end a controller that waits for its server.
-TEST_F(Start, WithoutAnApiServerItWaitsAndSaysSo) {
-  app::Config config;
-  config.identity = "early";
-  app::App app(tasks_, transport_, kube::fixed_config("https://127.0.0.1:1", {}), config,
-               lb::Drivers{}, Random::from_entropy());
-  std::atomic<bool> ended = false;
-  Result<> ran;
-  auto main = tasks_.spawn("controller", [&](std::stop_token stop) {
-    ran = app::serve(app, config, {.tasks = tasks_, .stop = std::move(stop)});
-    ended = true;
-  });
-  const auto ask = [&](const char* path) { return app.health().handle({.url = path}); };
+// The liveness probe must not end a controller that waits for its server, and whoever asks why it
+// is not ready hears it.
+TEST_F(Start, WithoutAnApiServerItWaitsAndSaysSoToWhoeverAsks) {
   EXPECT_TRUE(eventually([&] {
     return ask("/readyz").body.find("waiting for the API server") != std::string::npos;
-  })) << ask("/readyz").body;
+  })) << "at '"
+      << ops() << "': " << ask("/readyz").body;
   EXPECT_EQ(ask("/livez").status, 200);
   EXPECT_EQ(ask("/readyz").status, 500);
-  EXPECT_FALSE(ended);
-  main->request_stop();
-  main->join();
-  EXPECT_TRUE(ran) << ran.error().to_string();
+  EXPECT_EQ(ask("/metrics").status, 200);
+  EXPECT_FALSE(ended_);
+  main_->request_stop();
+  main_->join();
+  EXPECT_TRUE(ran_) << ran_.error().to_string();
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include <boost/json.hpp>
 
+#include "fence_watch.h"
 #include "meddling.h"
 
 namespace berth::scenario {
@@ -144,6 +145,33 @@ TEST(Planted, NothingIsFoundWhereNothingIsPlanted) {
   const auto toured = sim::sweep({.name = "a tour", .count = kTours, .repeat_every = 0},
                                  [&](std::uint64_t seed) { return run_tour(seed, {}); });
   ASSERT_TRUE(toured) << toured.error().message;
+}
+
+// It asked whether it leads, and what it was allowed then it sends much later.
+class SlowSender final : public net::Transport {
+ public:
+  explicit SlowSender(net::Transport& inner) : inner_(inner) {}
+  Result<net::Response> call(const Context& context, const net::Request& request) override {
+    if (is_patch_of(request, "/pods/")) (void)sleep_for(context.tasks, seconds{12}, {});
+    return inner_.call(context, request);
+  }
+  Result<std::unique_ptr<net::Stream>> open(const Context& context,
+                                            const net::Request& request) override {
+    return inner_.open(context, request);
+  }
+
+ private:
+  net::Transport& inner_;
+};
+
+TEST(Planted, AWriteThatIsSentLongAfterItWasAllowed) {
+  FenceWatch watch;
+  (void)live_with_lost_leases(1, watch, [](WorldOptions& options) {
+    options.around_transport = [](net::Transport& inner) {
+      return std::make_unique<SlowSender>(inner);
+    };
+  });
+  EXPECT_THAT(watch.late(), testing::Contains(testing::StartsWith("PATCH pods")));
 }
 
 TEST(Planted, AClaimWithoutItsTest) {

@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include "api/keys.h"
 #include "api/pod_ports.h"
 #include "scenario.h"
 #include "sim/world/world.h"
@@ -50,7 +51,8 @@ Object item(int start, int end) {
 
 class Refusals : public ::testing::Test {
  protected:
-  Refusals() : world_(7, {}) {}
+  Refusals() : Refusals(world::WorldOptions{}) {}
+  explicit Refusals(world::WorldOptions options) : world_(7, std::move(options)) {}
 
   void SetUp() override {
     ASSERT_TRUE(cluster().create_all(kNamespaces));
@@ -62,6 +64,10 @@ class Refusals : public ::testing::Test {
   std::string status_of(const std::string& name) {
     const auto found = cluster().ask("GET", kPools + "/" + name);
     return found ? std::string(wire::string_at(*found, "/status/status")) : "";
+  }
+  std::string message_of(const std::string& name) {
+    const auto found = cluster().ask("GET", kPools + "/" + name);
+    return found ? std::string(wire::string_at(*found, "/status/poolItems/0/message")) : "";
   }
   void make_pool(const std::string& name, Array items, const std::string& status = "Ready") {
     const auto made = cluster().ask("POST", kPools, pool(name, std::move(items)));
@@ -132,6 +138,84 @@ TEST_F(Refusals, SayThatAPoolHasNoItems) {
     return found && wire::string_at(*found, "/status/poolItems/0/status") == "Ready";
   }));
   EXPECT_EQ(create("games", "room-0", "rooms TCP 8000"), "");
+}
+
+// Clouds know regions, and users write them or do not.
+class RefusalsOnACloud : public Refusals {
+ protected:
+  RefusalsOnACloud() : Refusals(on_a_cloud()) {}
+  static world::WorldOptions on_a_cloud() {
+    world::WorldOptions out;
+    out.config.load_balancers = {model::Provider::tencent, "ap-x"};
+    return out;
+  }
+  void call(const std::string& region, const std::string& id, const std::string& vip) {
+    world_.provider().add_load_balancer({model::Provider::tencent, region, id}, {.vips = {vip}});
+  }
+  static Array items_on(const std::string& load_balancer, int start, int end) {
+    Object out = item(start, end);
+    out["loadBalancerIDs"] = Array{Value(load_balancer)};
+    return {out};
+  }
+  // As its Ingress controller writes it, with no mark of ours.
+  void others_made(const std::string& ns, const std::string& name, const std::string& protocol,
+                   int port) {
+    const auto made = cluster().ask(
+        "POST",
+        fmt::format("/apis/networkextension.bkbcs.tencent.com/v1/namespaces/{}/listeners", ns),
+        Object{
+            {"apiVersion", "networkextension.bkbcs.tencent.com/v1"},
+            {"kind", "Listener"},
+            {"metadata", Object{{"name", name},
+                                {"labels", Object{{api::kOwnerKindKey, "Ingress"},
+                                                  {api::kOwnerNameKey, "web"}}}}},
+            {"spec", Object{{"loadbalancerID", "lb-fo"}, {"protocol", protocol}, {"port", port}}}});
+    ASSERT_TRUE(made) << made.error().to_string();
+  }
+};
+
+TEST_F(RefusalsOnACloud, NameBothTextsOfOneLoadBalancer) {
+  call("ap-x", "lb-zz", "192.0.2.7");
+  call("ap-y", "lb-zz", "192.0.2.7");
+  make_pool("first", items_on("lb-zz", 30000, 30003));
+  ASSERT_EQ(create("games", "room-0", "first TCP 8000"), "");
+  make_pool("second", items_on("ap-y:lb-zz", 30000, 30003), "NotReady");
+  const auto names_both =
+      AllOf(HasSubstr("ap-y:lb-zz and ap-x:lb-zz have one address"), HasSubstr("192.0.2.7"),
+            HasSubstr("PortPool games/first"), HasSubstr("write the same text for both"));
+  ASSERT_TRUE(cluster().run_until([&] {
+    return message_of("second").find("one address") != std::string::npos;
+  })) << message_of("second");
+  EXPECT_THAT(message_of("second"), names_both);
+  EXPECT_THAT(create("games", "late", "second TCP 8000"), names_both);
+  EXPECT_EQ(status_of("first"), "Ready") << "who was there first is not disturbed";
+  EXPECT_EQ(create("games", "room-1", "first TCP 8000"), "");
+}
+
+// Its name is not the one that a pool's Listener of the port would have, and it may lie anywhere.
+TEST_F(RefusalsOnACloud, NameTheListenerOfAnotherControllerThatHasThePort) {
+  call("ap-x", "lb-fo", "192.0.2.9");
+  others_made("secret-project", "lb-fo-42001", "TCP", 42001);
+  others_made("secret-project", "lb-fo-42002-udp", "UDP", 42002);
+  ASSERT_TRUE(cluster().run_for(std::chrono::seconds{10}));
+  make_pool("rooms", items_on("lb-fo", 42000, 42003), "NotReady");
+  ASSERT_TRUE(cluster().run_until([&] {
+    return message_of("rooms").find("lb-fo-42001") != std::string::npos;
+  })) << message_of("rooms");
+  EXPECT_THAT(message_of("rooms"), AllOf(HasSubstr("made by another controller, for Ingress web"),
+                                         Not(HasSubstr("more like it"))));
+  ASSERT_EQ(create("games", "room-0", "rooms TCP 8000"), "");
+  ASSERT_EQ(create("games", "room-1", "rooms TCP 8000"), "");
+  EXPECT_THAT(create("games", "room-2", "rooms TCP 8000"), HasSubstr("lb-fo-42001"));
+  const auto theirs = world_.provider().find({model::Provider::tencent, "ap-x", "lb-fo"},
+                                             model::Transport::tcp, 42001);
+  EXPECT_FALSE(theirs) << "nothing is made where another one is";
+  // That controller has been stopped, and its Listener is deleted.
+  ASSERT_TRUE(cluster().ask("DELETE",
+                            "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/"
+                            "secret-project/listeners/lb-fo-42001"));
+  ASSERT_TRUE(cluster().run_until([&] { return status_of("rooms") == "Ready"; }));
+  EXPECT_EQ(create("games", "room-2", "rooms TCP 8000"), "");
 }
 
 // A Pod that is refused for the sake of a controller that goes would wait for nobody.

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "support/promise.h"
 #include "support/scratch_dir.h"
 #include "support/subprocess.h"
 
@@ -113,6 +114,31 @@ TEST(Suites, OtherSuitesHaveNoSecondTry) {
   EXPECT_NE(ran.exit_code, 0);
   EXPECT_THAT(ran.out, AllOf(HasSubstr("suites: unit failed and has no second try"),
                              Not(HasSubstr("once more")), Not(HasSubstr("FLAKY"))));
+}
+
+// It talks to real processes, and what it saw once is not a matter of how busy they were.
+TEST(Suites, ABrokenPromiseHasNoSecondTry) {
+  const std::string line(testing::kBrokenPromise);
+  for (const bool broken : {true, false}) {
+    Suites suites;
+    const std::string mark = (suites.folder() / "mark").string();
+    const auto ran =
+        suites.suite("shaky", suites.fails_once("shaky"), "LABELS real")
+            .suite("judge",
+                   "test -e " + mark + " && exit 0; touch " + mark + "; echo '" +
+                       (broken ? line + "31000 is held by room-0 and room-1" : "timed out") +
+                       "'; exit 1",
+                   "LABELS \"cluster;real\"")
+            .run();
+    if (!broken) {
+      EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+      continue;
+    }
+    EXPECT_NE(ran.exit_code, 0);
+    EXPECT_THAT(ran.out,
+                AllOf(HasSubstr("suites: judge saw a promise broken and has no second try"),
+                      Not(HasSubstr("once more")), Not(HasSubstr("FLAKY"))));
+  }
 }
 
 TEST(Suites, TimeoutIsAFailureAndASkippedSecondTryIsNoPass) {

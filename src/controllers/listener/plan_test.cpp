@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "claims/test_support.h"
+#include "wire/patch.h"
 
 namespace berth::controllers::listener {
 namespace {
@@ -115,6 +116,40 @@ TEST(OutcomePatch, WhatIsNotedOfAPeerIsOfItsGeneration) {
   EXPECT_FALSE(outcome_patch(lock, done).same_generation);
   EXPECT_TRUE(outcome_patch(peer, done).same_generation);
   EXPECT_FALSE(outcome_patch(peer, astray).same_generation) << "bad news is told at any rate";
+}
+
+// Of one whose claim, or whose spec, is another by now, nothing is noted, good or bad.
+TEST(OutcomePatch, IsForThisClaimAndThisSpecAlone) {
+  const api::Listener known = claims::testing::applied(claims::testing::with_claim(
+      claims::testing::leading_to(claims::testing::lock_at({}), "10.0.0.1"), "of room-0"));
+  api::Listener other_spec = known;
+  other_spec.spec.target_group->backends.front().ip = "10.0.0.2";
+  api::Listener other_object = known;
+  other_object.meta.uid = "uid-of-the-next";
+  const auto writes = [](const api::Listener& seen, const engine::Outcome& outcome,
+                         const api::Listener& there) {
+    const claims::ListenerPatch patch = outcome_patch(seen, outcome);
+    wire::Array all = patch.tests;
+    all.insert(all.end(), patch.changes.begin(), patch.changes.end());
+    EXPECT_FALSE(patch.changes.empty());
+    const auto written = wire::apply_json_patch(claims::testing::encoded(there), all);
+    EXPECT_TRUE(written || written.error().code == Code::precondition);
+    return written.has_value();
+  };
+  const engine::Outcome done{.listener_id = model::ListenerId("another")};
+  const engine::Outcome failed{.result = fail(Code::throttled, "later")};
+  const engine::Outcome astray{.result = fail(Code::unavailable, "elsewhere"), .astray = true};
+  for (const engine::Outcome& outcome : {done, failed, astray}) {
+    EXPECT_TRUE(writes(known, outcome, known));
+    EXPECT_FALSE(writes(known, outcome, claims::testing::with_claim(known, "of room-1")));
+    EXPECT_FALSE(writes(known, outcome, claims::testing::with_claim(known, "")));
+    EXPECT_FALSE(writes(known, outcome, other_spec));
+    EXPECT_FALSE(writes(known, outcome, other_object));
+    // It was free when we looked, and is somebody's now.
+    const api::Listener free = claims::testing::with_claim(known, "");
+    EXPECT_TRUE(writes(free, outcome, free));
+    EXPECT_FALSE(writes(free, outcome, known));
+  }
 }
 
 TEST(ListenerGrant, WhyNothingIsDoneCanBeNotedOnAnObjectWithoutStatus) {

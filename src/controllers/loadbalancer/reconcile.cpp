@@ -105,18 +105,26 @@ Result<Requeue> LoadBalancerController::describe(const Context& context, const B
   const auto answer = describer_.take(*ref, credentials_for(*ref));
   if (!answer) return Requeue{};  // it brings us back
   if (*answer && was_missing(*object)) engine_.audit(*ref);
-  if (Result<> written = write_status(context, *object, *answer, listeners); !written)
+  if (Result<> written =
+          write_status(context, *object, *answer, engine_.last_look(*ref), listeners);
+      !written)
     return pass(written);
   if (!*answer) return Requeue{.after = kTryAgain};
   return Requeue{.after = until_next_look(context.tasks.now())};
 }
 
+void LoadBalancerController::look_changed(const model::LoadBalancerRef& lb) {
+  const BalancerKey key = key_of(lb);
+  const auto object = balancers_.get(key.object);
+  if (object && !is_told(*object, engine_.last_look(lb))) controller_.add(key);
+}
+
 Result<> LoadBalancerController::write_status(const Context& context,
                                               const api::LoadBalancer& object,
                                               const Result<model::LoadBalancerInfo>& answer,
-                                              std::size_t listeners) {
+                                              const Look& look, std::size_t listeners) {
   const api::LoadBalancerStatus status =
-      status_of(object, answer, listeners, context.tasks.wall_time());
+      status_of(object, answer, look, listeners, context.tasks.wall_time());
   if (status == object.status) return {};
   // A JSON Patch, because a merge would leave members that went away.
   const wire::Array patch{

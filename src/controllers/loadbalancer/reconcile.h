@@ -11,6 +11,7 @@
 #include "claims/grantor.h"
 #include "claims/slot.h"
 #include "controllers/loadbalancer/describer.h"
+#include "controllers/loadbalancer/plan.h"
 #include "engine/engine.h"
 #include "kube/client/client.h"
 #include "kube/runtime/controller_of.h"
@@ -35,6 +36,8 @@ class LoadBalancerController {
   void add_to(kube::Manager& manager) { manager.add(controller_.core()); }
   // Of all who have ports or Listeners there, each once.
   Describer::Credentials credentials_for(const model::LoadBalancerRef& lb) const;
+  // Hears that the engine sees what is there, or sees it no more.
+  void look_changed(const model::LoadBalancerRef& lb);
   // Asks providers what reconciles want to know, until the stop.
   void run(const Context& context) { describer_.run(context); }
 
@@ -43,7 +46,8 @@ class LoadBalancerController {
   // What its provider says of it; one that nobody uses goes.
   Result<kube::Requeue> describe(const Context& context, const BalancerKey& key);
   Result<> write_status(const Context& context, const api::LoadBalancer& object,
-                        const Result<model::LoadBalancerInfo>& answer, std::size_t listeners);
+                        const Result<model::LoadBalancerInfo>& answer, const Look& look,
+                        std::size_t listeners);
   Result<> remove_unused(const Context& context, const api::LoadBalancer& object);
 
   claims::BalancerStore& balancers_;

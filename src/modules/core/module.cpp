@@ -45,6 +45,7 @@ struct Parts {
             p.random.fork(),
             {.audit_period = config.audit_period,
              .name_prefix = naming().prefix(),
+             .on_look = [this](const LoadBalancerRef& lb) { balancer_controller.look_changed(lb); },
              .registry = &p.registry}),
         names(p.tasks, drivers,
               [this](const LoadBalancerRef& named) {
