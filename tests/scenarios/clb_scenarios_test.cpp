@@ -480,8 +480,7 @@ TEST_F(ClbPools, PortsOfALoadBalancerThatIsGoneAreFreedWithTheirPods) {
       run_until([&] { return claimed_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
   EXPECT_FALSE(is_ready("room-7")) << "which is there, and cannot be reached";
   // Nobody's port any more, and nobody gets it: it would lead nowhere.
-  ASSERT_NO_FATAL_FAILURE(
-      run_until([&] { return made_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
+  ASSERT_NO_FATAL_FAILURE(run_until([&] { return made_ports("lb-demo-tcp-", 30000, 30006) == 1; }));
   EXPECT_FALSE(user.create("room-8", {.request = "rooms TCP 8000"}));
   EXPECT_THAT(user.last_refusal(), HasSubstr("LoadBalancer not exist, lb-demo"));
 

@@ -339,9 +339,9 @@ constexpr Deed kStranger{Role::tenant, posts_without_the_secret};
 
 // No deed is a defect where nothing is planted.
 TEST(PlantedHands, NothingIsFoundWhereNothingIsPlanted) {
-  for (const Deed& deed : {kForgedListener, kForgedPod, kMovedItem, kLostBalancers, kAnothersName,
-                           kAnothersId, kAnothersVersion, kRefusedPod, kAsksNoMore, kLostLease,
-                           kStranger}) {
+  for (const Deed& deed :
+       {kForgedListener, kForgedPod, kMovedItem, kLostBalancers, kAnothersName, kAnothersId,
+        kAnothersVersion, kRefusedPod, kAsksNoMore, kLostLease, kStranger}) {
     const Result<> done = perform(deed, {});
     EXPECT_TRUE(done) << done.error().to_string();
   }

@@ -71,13 +71,12 @@ std::vector<api::ListenerRule> rules_of(const api::IngressRule& rule, const Rout
     const api::Layer7Route& route = rule.layer7_routes[i];
     RouteContext own = at;
     own.field = fmt::format("{}.layer7Routes[{}]", at.field, i);
-    out.push_back(
-        {.domain = route.domain,
-         .path = route.path,
-         .certificate = route.certificate,
-         .listener_attribute = route.listener_attribute,
-         .target_group =
-             group_of(route, rule.protocol, backends_of(route.services, own, sight, notes))});
+    out.push_back({.domain = route.domain,
+                   .path = route.path,
+                   .certificate = route.certificate,
+                   .listener_attribute = route.listener_attribute,
+                   .target_group = group_of(route, rule.protocol,
+                                            backends_of(route.services, own, sight, notes))});
   }
   sort(out);
   return out;
