@@ -114,6 +114,7 @@ spec:
       - name: room
         image: {7}
         imagePullPolicy: Never
+        readinessProbe: {{tcpSocket: {{port: 8000}}, periodSeconds: 1}}
         ports:
         - {{containerPort: 8000, protocol: TCP}}
         - {{containerPort: 8000, protocol: UDP}}
