@@ -141,7 +141,8 @@ TEST_F(StagesTest, WhatOneHadIsFreeAlsoWhenItGoesByForce) {
   (void)world_.cluster().ask("PATCH", kStages + "/one",
                              wire::Object{{"metadata", wire::Object{{"finalizers", nullptr}}}});
   const std::string ours = "/apis/networkextension.bkbcs.tencent.com/v1/namespaces/berth-system/";
-  for (const Value& listener : world_.cluster().list(ours + "listeners").value())
+  const auto listeners = world_.cluster().list(ours + "listeners");
+  for (const Value& listener : listeners.value())
     if (wire::int_at(listener, "/spec/port") == freed)
       (void)world_.cluster().ask(
           "DELETE", ours + "listeners/" + std::string(wire::string_at(listener, "/metadata/name")));
