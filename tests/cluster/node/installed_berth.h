@@ -77,7 +77,7 @@ class InstalledBerth {
 
   // Empty until the Pod is Ready and knows its doors; TCP first.
   std::vector<Door> doors_of(const std::string& pod) const;
-  // Waits for that. Fails the test when it does not come.
+  // Waits for that. One without an address, and the reason on stderr, when it does not come.
   Door door_of(const std::string& pod) const;
   std::string uid_of(const std::string& pod) const;
   std::string field(const std::string& object, const std::string& path) const;

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+#include <sstream>
 #include <thread>
 
 #include "installed_berth.h"
@@ -188,6 +190,51 @@ TEST_F(RoomsOnNodes, ARoomThatCrashesOrRunsOutOfMemoryIsTheSameRoomAgain) {
   EXPECT_EQ(berth_->door_of("weak-0"), door);
   EXPECT_EQ(berth_->uid_of("weak-0"), uid);
   remove_rooms("weak");
+}
+
+TEST_F(RoomsOnNodes, RandomPortsOfTheNodeLeadToTheirPods) {
+  ASSERT_EQ(berth_->apply(fmt::format(R"(apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: relay, namespace: games}}
+spec:
+  replicas: 3
+  selector: {{matchLabels: {{app: relay}}}}
+  template:
+    metadata:
+      labels: {{app: relay}}
+      annotations:
+        randhostport.webhook.bkbcs.tencent.com: "true"
+        ports.randhostport.webhook.bkbcs.tencent.com: "8000"
+    spec:
+      automountServiceAccountToken: false
+      containers:
+      - name: relay
+        image: {}
+        imagePullPolicy: Never
+        readinessProbe: {{tcpSocket: {{port: 8000}}, periodSeconds: 1}}
+        ports: [{{containerPort: 8000}}]
+)",
+                                      kRoomImage)),
+            "");
+  ASSERT_TRUE(
+      berth_->kubectl({"rollout", "status", "deployment/relay", "-n", "games", "--timeout=120s"})
+          .ok())
+      << berth_->story();
+  std::istringstream pods(
+      berth_
+          ->kubectl({"get", "pods", "-n", "games", "-l", "app=relay", "-o",
+                     R"(jsonpath={range .items[*]}{.metadata.name}{"\n"}{end})"})
+          .out);
+  std::set<int> ports;
+  for (std::string pod; std::getline(pods, pod);) {
+    EXPECT_EQ(in_room(pod, {"env", "BCS_RANDHOSTPORT_HOSTIP"}).out, RealNodes::address(1) + "\n");
+    const int port =
+        std::atoi(in_room(pod, {"env", "BCS_RANDHOSTPORT_FOR_CONTAINER_PORT_8000"}).out.c_str());
+    ports.insert(port);
+    EXPECT_EQ(berth_->who_is_at({RealNodes::address(1), static_cast<model::Port>(port)}), pod);
+  }
+  EXPECT_EQ(ports.size(), 3u) << "each has a port of its own";
+  EXPECT_TRUE(berth_->kubectl({"delete", "deployment", "relay", "-n", "games"}).ok());
 }
 
 TEST_F(RoomsOnNodes, APortThatSomebodyElseOnTheNodeHoldsIsNamedAndComesWhenItIsFree) {

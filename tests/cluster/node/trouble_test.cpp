@@ -74,7 +74,10 @@ class TroubleOnNodes : public ::testing::Test {
                                      "whenUnsatisfiable: ScheduleAnyway, "
                                      "labelSelector: {matchLabels: {app: room}}}"})),
               "");
-    for (const std::string& pod : pods()) doors_.push_back(berth_->door_of(pod));
+    for (const std::string& pod : pods()) {
+      doors_.push_back(berth_->door_of(pod));
+      ASSERT_NE(doors_.back().ip, "") << pod;
+    }
   }
   static void TearDownTestSuite() { berth_.reset(); }
   void SetUp() override {
