@@ -91,6 +91,9 @@ std::vector<Bench> grant_benches();
 std::vector<Bench> edge_benches();
 Bench outage_bench();
 Bench idle_bench();
+Bench node_bench();
+// In a process of its own, whose network is its own, too: `--child node`.
+Result<> run_node_child();
 Bench lives_bench();
 std::vector<Bench> stage_benches();
 

@@ -108,6 +108,7 @@ std::vector<Bench> all_benches() {
   for (Bench& bench : edge_benches()) all.push_back(std::move(bench));
   all.push_back(outage_bench());
   all.push_back(idle_bench());
+  all.push_back(node_bench());
   all.push_back(lives_bench());
   for (Bench& bench : stage_benches()) all.push_back(std::move(bench));
   return all;
@@ -132,6 +133,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (flags.child.empty()) return bench::run_benches(flags, argv[0]);
   const Result<> ran = flags.child == "edge"    ? bench::serve_edge(flags.resource, flags.expect)
+                       : flags.child == "node"  ? bench::run_node_child()
                        : flags.child == "serve" ? bench::serve_embedded(flags.kubeconfig)
                                                 : bench::run_child(flags.child, flags.resource,
                                                                    flags.kubeconfig, flags.expect);
