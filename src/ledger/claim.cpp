@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <charconv>
 
 #include <boost/json.hpp>
@@ -55,18 +54,11 @@ std::optional<SlotState> parse_state(std::string_view text) {
   return static_cast<SlotState>(it - kStates.begin());
 }
 
-// Every move of a claim that we make says here what happened; the table says whether it may.
-Claim moved(Claim claim, Event event, SlotState state, WallTime now) {
-  assert(may_move(claim.state, event, state));
+Claim moved(Claim claim, SlotState state, WallTime now) {
   claim.state = state;
   claim.since = now;
   claim.until = {};
   return claim;
-}
-
-std::optional<Claim> freed([[maybe_unused]] const Claim& claim, [[maybe_unused]] Event event) {
-  assert(may_move(claim.state, event, free));
-  return std::nullopt;
 }
 
 // Times in a claim may be anything that somebody wrote.
@@ -79,17 +71,16 @@ Duration between(WallTime from, WallTime to) {
 }
 
 // What a slot becomes from which nothing leads anywhere.
-std::optional<Claim> at_rest(Claim claim, Event event, bool led_somewhere, Duration quarantine,
-                             WallTime now) {
+std::optional<Claim> at_rest(Claim claim, bool led_somewhere, Duration quarantine, WallTime now) {
   // A Pod that never had a name has none to come back under, and one that never was has nothing to
   // come back to: its creation failed after our answer.
   if (claim.keep > Duration::zero() && !claim.pod_name.empty() && !claim.pod_uid.empty()) {
-    claim = moved(std::move(claim), event, kept, now);
+    claim = moved(std::move(claim), kept, now);
     claim.until = now + claim.keep;
     return claim;
   }
-  if (!led_somewhere || quarantine <= Duration::zero()) return freed(claim, event);
-  claim = moved(std::move(claim), event, quarantined, now);
+  if (!led_somewhere || quarantine <= Duration::zero()) return std::nullopt;
+  claim = moved(std::move(claim), quarantined, now);
   claim.until = now + quarantine;
   return claim;
 }
@@ -194,15 +185,14 @@ Result<std::optional<Claim>> decode_claim(std::string_view annotation) {
 }
 
 Claim bound_to(Claim claim, std::string pod_name, std::string pod_uid, WallTime now) {
-  claim = moved(std::move(claim), Event::pod_seen, bound, now);
+  claim = moved(std::move(claim), bound, now);
   claim.pod_name = std::move(pod_name);
   claim.pod_uid = std::move(pod_uid);
   return claim;
 }
 
 Claim taken_back(const Claim& before, Claim admission, WallTime now) {
-  admission.state = before.state;  // the slot's, which moves
-  admission = moved(std::move(admission), Event::pod_returns, claimed, now);
+  admission = moved(std::move(admission), claimed, now);
   // Until the new Pod is seen: whom the load balancer may still lead to.
   admission.pod_uid = before.pod_uid;
   return admission;
@@ -210,23 +200,21 @@ Claim taken_back(const Claim& before, Claim admission, WallTime now) {
 
 std::optional<Claim> abandoned(Claim claim, bool leads_nowhere, Duration quarantine, WallTime now) {
   if (claim.state == claimed && leads_nowhere)
-    return at_rest(std::move(claim), Event::abandoned, false, quarantine, now);
-  return moved(std::move(claim), Event::abandoned, draining, now);
+    return at_rest(std::move(claim), false, quarantine, now);
+  return moved(std::move(claim), draining, now);
 }
 
 std::optional<Claim> drained(Claim claim, Duration quarantine, WallTime now) {
-  return at_rest(std::move(claim), Event::confirmed, true, quarantine, now);
+  return at_rest(std::move(claim), true, quarantine, now);
 }
 
-Claim gone_astray(Claim claim, WallTime now) {
-  return moved(std::move(claim), Event::astray, draining, now);
-}
+Claim gone_astray(Claim claim, WallTime now) { return moved(std::move(claim), draining, now); }
 
 std::optional<Claim> window_over(Claim claim, Duration quarantine, Duration rested, WallTime now) {
   // Keeping counts as quarantine: nothing has led here all the while.
   const Duration left = claim.state == kept ? quarantine - rested : Duration::zero();
-  if (left <= Duration::zero()) return freed(claim, Event::window_over);
-  claim = moved(std::move(claim), Event::window_over, quarantined, now);
+  if (left <= Duration::zero()) return std::nullopt;
+  claim = moved(std::move(claim), quarantined, now);
   claim.keep = {};
   claim.until = now + left;
   return claim;

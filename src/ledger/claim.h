@@ -85,8 +85,8 @@ struct Move {
 std::span<const Move> all_moves();
 bool may_move(SlotState from, Event event, SlotState to);
 
-// The moves as changes of a claim; nothing means that the slot is free. Precondition: the move is
-// in the table, which builds for tests assert.
+// The moves as changes of a claim; nothing means that the slot is free. Each of them is in the
+// table.
 Claim bound_to(Claim claim, std::string pod_name, std::string pod_uid, WallTime now);
 Claim taken_back(const Claim& before, Claim admission, WallTime now);
 // `leads_nowhere`: the load balancer has confirmed that already, so there is nothing to drain.

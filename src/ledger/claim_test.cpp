@@ -63,7 +63,7 @@ TEST(SlotStates, KeepingCountsAsQuarantine) {
   const WallTime now = sample().since;
   Claim claim = bound_to(sample(), "room-0", "u1", now);
   claim.keep = std::chrono::seconds{10};
-  const auto kept = drained(*abandoned(claim, false, {}, now), std::chrono::seconds{30}, now);
+  const auto kept = drained(claim, std::chrono::seconds{30}, now);
   ASSERT_EQ(kept->state, SlotState::kept);
   EXPECT_EQ(kept->until, now + std::chrono::seconds{10});
   const Duration rested = kept->until - kept->since;
