@@ -241,7 +241,8 @@ Result<PodPorts::Entries> PodPorts::take_once(const Context& context, const Port
     taken = std::move(*back);
   }
   if (taken.empty()) {
-    const Result<PoolRules::Share> share = rules_.reserve(context, claim, wanted);
+    if (may = rules_.wait_until_seen(context, claim.ns, wanted); !may) return pass(may);
+    const Result<PoolRules::Share> share = rules_.reserve(claim, wanted);
     if (!share) return fail(share.error());
     Result<std::vector<claims::TakenSlot>> fresh = claimer_.claim_all(context, wanted, claim);
     if (!fresh) return pass(fresh);

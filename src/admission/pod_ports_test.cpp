@@ -417,63 +417,20 @@ TEST_F(PoolBoundTest, ANamespaceGetsNoMoreThanThePoolsOwnerSays) {
       << "a name that has its port already asks for no more";
 }
 
-// How many are admitted, one after the other, before one is refused because nobody saw their Pods.
-class UnseenPodsTest : public PoolBoundTest {
- protected:
-  int admitted_at_once(int ports) {
-    open(30000 + ports);
-    for (int i = 0; i <= ports; ++i) {
-      const std::string said = refusal(numbered(i));
-      if (said.empty()) continue;
-      EXPECT_THAT(said, HasSubstr("for Pods that have not come"));
-      return i;
-    }
-    return ports;
-  }
-};
-
-class UnseenPodsOfPoolTest : public UnseenPodsTest, public ::testing::WithParamInterface<int> {};
-
-// However small it is; of one port there is no half.
-TEST_P(UnseenPodsOfPoolTest, PostsWithoutPodsHaveHalfOfAPoolAtMost) {
-  const int half = (GetParam() + 1) / 2;
-  EXPECT_EQ(admitted_at_once(GetParam()), half);
-  if (GetParam() == 1) return;
-  EXPECT_FALSE(claim_on(30000 + half));
+TEST_F(PoolBoundTest, PostsWithoutPodsEmptyNoPool) {
+  open(30010);
+  for (int i = 0; i < static_cast<int>(kMinUnseenPorts); ++i) (void)admitted(numbered(i));
+  EXPECT_THAT(refusal(numbered(8)), HasSubstr("for Pods that have not come"));
+  EXPECT_FALSE(claim_on(30008));
   seen_tokens_.insert("token-1");
-  EXPECT_EQ(refusal(numbered(half)), "") << "a Pod that came makes room";
+  EXPECT_EQ(refusal(numbered(8)), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, UnseenPodsOfPoolTest, ::testing::Values(1, 2, 3, 4, 8, 10, 24));
-
-TEST_F(UnseenPodsTest, APodThatIsSeenMeanwhileIsWaitedFor) {
-  EXPECT_EQ(admitted_at_once(4), 2);
+TEST_F(PoolBoundTest, APodThatIsSeenMeanwhileIsWaitedFor) {
+  open(30010);
+  for (int i = 0; i < static_cast<int>(kMinUnseenPorts); ++i) (void)admitted(numbered(i));
   tasks_.on_pause = [&] { seen_tokens_.insert("token-1"); };
-  EXPECT_EQ(refusal(numbered(2)), "");
-}
-
-TEST_F(UnseenPodsTest, APodThatAsksForManyPortsDoesNotReachPastTheBound) {
-  open(30008);
-  (void)admitted(numbered(0));
-  Value greedy = room("rooms TCP 8000\nrooms TCP 8001\nrooms TCP 8002\nrooms TCP 8003");
-  (void)wire::set_at(greedy, "/metadata/name", Value("room-1"));
-  EXPECT_THAT(refusal(greedy), HasSubstr("for Pods that have not come"));
-  EXPECT_FALSE(claim_on(30001));
-}
-
-TEST_F(UnseenPodsTest, APodThatIsAloneMayWantTheWholePool) {
-  open(30002);
-  EXPECT_THAT(told(admitted(room("rooms TCP 8000\nrooms TCP 8001"))), SizeIs(2));
-}
-
-// The port of the first is on its way when the second comes.
-TEST_F(UnseenPodsTest, ThoseThatComeAtOnceCountEachOther) {
-  open(30002);
-  std::string second;
-  api_.on({"PATCH", "listeners", 1}, {.before = [&] { second = refusal(numbered(1)); }});
-  EXPECT_EQ(refusal(numbered(0)), "");
-  EXPECT_THAT(second, HasSubstr("for Pods that have not come"));
-  EXPECT_FALSE(claim_on(30001));
+  EXPECT_EQ(refusal(numbered(8)), "");
 }
 
 }  // namespace

@@ -50,37 +50,27 @@ Result<> PoolRules::check_access(const Context& context, const std::string& ns,
   return {};
 }
 
-Result<PoolRules::Share> PoolRules::reserve(const Context& context, const ledger::Claim& claim,
-                                            const std::vector<SlotRequest>& wanted) const {
-  const Reserved wants{claim.ns, ports_by_pool(wanted)};
-  const Instant begin = context.tasks.now();
-  Result<> noted = note(claim.token, wants);
-  const auto must_wait = [&noted] { return !noted && noted.error().code == Code::unavailable; };
-  if (must_wait()) {
-    const bool may_wait = ++waiting_ <= kMaxWaiting;
-    while (may_wait && must_wait() && !context.expired() &&
-           context.tasks.now() - begin < kSeenWait) {
-      (void)sleep_for(context.tasks, kPollInterval, context.stop);
-      noted = note(claim.token, wants);
-    }
-    --waiting_;
-  }
-  if (!noted) return pass(noted);
-  return Share(*this, claim.token);
-}
-
-// Those that come at once count each other.
-Result<> PoolRules::note(const std::string& token, const Reserved& wants) const {
-  const MutexLock lock(mu_);
-  for (const auto& [key, count] : wants.ports) {
+Result<> PoolRules::wait_until_seen(const Context& context, const std::string& ns,
+                                    const std::vector<SlotRequest>& wanted) const {
+  for (const auto& [key, ports] : ports_by_pool(wanted)) {
     const auto pool = pools_.get(key);
     if (!pool) continue;
-    Result<> fits = check_bound(*pool, wants.ns, count, reserved_);
-    if (fits) fits = check_unseen(*pool, wants.ns, count, reserved_);
-    if (!fits) return fits;
+    if (Result<> seen = wait_until_seen(context, *pool, ns); !seen) return seen;
   }
-  reserved_.insert_or_assign(token, wants);
   return {};
+}
+
+Result<PoolRules::Share> PoolRules::reserve(const ledger::Claim& claim,
+                                            const std::vector<SlotRequest>& wanted) const {
+  Wanted ports = ports_by_pool(wanted);
+  const MutexLock lock(mu_);
+  for (const auto& [key, count] : ports) {
+    const auto pool = pools_.get(key);
+    if (!pool || !kube::has(pool->meta.annotations, api::kMaxPortsAnnotation)) continue;
+    if (Result<> fits = check_bound(*pool, claim.ns, count, reserved_); !fits) return pass(fits);
+  }
+  reserved_.insert_or_assign(claim.token, Reserved{claim.ns, std::move(ports)});
+  return Share(*this, claim.token);
 }
 
 void PoolRules::forget(const std::string& token) const {
@@ -88,25 +78,17 @@ void PoolRules::forget(const std::string& token) const {
   reserved_.erase(token);
 }
 
-std::size_t PoolRules::reserved_for(const kube::ObjectKey& pool, const std::string& ns,
-                                    const AllReserved& counted) {
-  std::size_t out = 0;
-  for (const auto& [token, reserved] : counted) {
-    const auto part = reserved.ports.find(pool);
-    if (reserved.ns == ns && part != reserved.ports.end()) out += part->second;
-  }
-  return out;
-}
-
 Result<> PoolRules::check_bound(const api::PortPool& pool, const std::string& ns, std::size_t wants,
-                                const AllReserved& counted) const {
-  if (!kube::has(pool.meta.annotations, api::kMaxPortsAnnotation)) return {};
+                                const std::map<std::string, Reserved>& counted) const {
   const Result<api::PoolAccess> access = api::pool_access(pool.meta.annotations);
   if (!access || !access->max_ports) return {};
   const kube::ObjectKey key = pool.meta.key();
-  const std::size_t has = tenants_.held(key, ns, [&counted](const std::string& token) {
-    return counted.contains(token);
-  }) + reserved_for(key, ns, counted);
+  std::size_t has = tenants_.held(
+      key, ns, [&counted](const std::string& token) { return counted.contains(token); });
+  for (const auto& [token, reserved] : counted) {
+    const auto part = reserved.ports.find(key);
+    if (reserved.ns == ns && part != reserved.ports.end()) has += part->second;
+  }
   if (has + wants <= *access->max_ports) return {};
   return fail(
       error_of(Code::exhausted,
@@ -116,23 +98,6 @@ Result<> PoolRules::check_bound(const api::PortPool& pool, const std::string& ns
           .about("PortPool " + key.to_string())
           .with_hint(
               fmt::format("the bound is the pool's annotation {}", api::kMaxPortsAnnotation)));
-}
-
-// A Pod that is alone may want more than half of a small pool.
-Result<> PoolRules::check_unseen(const api::PortPool& pool, const std::string& ns,
-                                 std::size_t wants, const AllReserved& counted) const {
-  const kube::ObjectKey key = pool.meta.key();
-  const std::size_t most = (ports_in(pool) + 1) / 2;
-  const std::size_t begun = reserved_for(key, ns, counted);
-  const std::size_t room = most > begun + wants ? most - begun - wants : 0;
-  const std::size_t has = begun + tenants_.unseen(key, ns, room + 1, [&](const std::string& token) {
-    return counted.contains(token) || has_pod_(token);
-  });
-  if (has == 0 || has + wants <= most) return {};
-  return fail(error_of(Code::unavailable,
-                       "namespace {} was given {} ports for Pods that have not come", ns, has)
-                  .about("PortPool " + key.to_string())
-                  .with_hint("try again; ports of Pods that never come are free after a minute"));
 }
 
 Result<> PoolRules::admits(const Context& context, const api::PortPool& pool,
@@ -148,6 +113,28 @@ Result<> PoolRules::admits(const Context& context, const api::PortPool& pool,
       context, ns, [&](const Namespaces::Labels& labels) { return access->selects(labels); });
   if (!selected) return fail(selected.error());
   return *selected ? Result<>() : fail(no_access(pool, ns, ""));
+}
+
+Result<> PoolRules::wait_until_seen(const Context& context, const api::PortPool& pool,
+                                    const std::string& ns) const {
+  const kube::ObjectKey key = pool.meta.key();
+  const std::size_t most = std::max(kMinUnseenPorts, ports_in(pool) / 2);
+  const auto is_over = [&] { return tenants_.unseen(key, ns, most, has_pod_) >= most; };
+  const Instant begin = context.tasks.now();
+  if (!is_over()) return {};
+  bool over = true;
+  if (++waiting_ <= kMaxWaiting) {
+    while (over && !context.expired() && context.tasks.now() - begin < kSeenWait) {
+      (void)sleep_for(context.tasks, kPollInterval, context.stop);
+      over = is_over();
+    }
+  }
+  --waiting_;
+  if (!over) return {};
+  return fail(error_of(Code::unavailable,
+                       "namespace {} was given {} ports for Pods that have not come", ns, most)
+                  .about("PortPool " + key.to_string())
+                  .with_hint("try again; ports of Pods that never come are free after a minute"));
 }
 
 }  // namespace berth::admission

@@ -18,6 +18,11 @@
 
 namespace berth::admission {
 
+// Ports of one pool that one namespace may have been answered with before a Pod of any of these
+// answers is seen: half of the pool, and at least so many. A Pod is seen within moments; a creation
+// waits that long.
+inline constexpr std::size_t kMinUnseenPorts = 8;
+
 class PoolRules {
  public:
   using HasPod = std::function<bool(const std::string& token)>;
@@ -29,6 +34,10 @@ class PoolRules {
   // `forbidden`: not at all. A pool that is not known here has no rules, and no ports either.
   Result<> check_access(const Context& context, const std::string& ns,
                         const std::vector<claims::SlotRequest>& wanted) const;
+  // `unavailable`: Pods that were answered must be seen first.
+  Result<> wait_until_seen(const Context& context, const std::string& ns,
+                           const std::vector<claims::SlotRequest>& wanted) const;
+
   // What an admission of this replica is about to take; counted while it lives.
   class Share {
    public:
@@ -46,10 +55,8 @@ class PoolRules {
     std::string token_;
   };
   // Before something is taken, until it is in the store. `exhausted`: the namespace has all that it
-  // may have. `unavailable`: Pods that were answered must be seen first. Of one pool a namespace
-  // may have half, rounded up, for Pods that nobody has seen, or what a single Pod asks for. A Pod
-  // is seen within moments; a creation waits that long.
-  Result<Share> reserve(const Context& context, const ledger::Claim& claim,
+  // may have.
+  Result<Share> reserve(const ledger::Claim& claim,
                         const std::vector<claims::SlotRequest>& wanted) const;
 
  private:
@@ -58,17 +65,12 @@ class PoolRules {
     std::string ns{};
     Wanted ports{};
   };
-  using AllReserved = std::map<std::string, Reserved>;  // by token
-  // Ports that admissions under way are about to take.
-  static std::size_t reserved_for(const kube::ObjectKey& pool, const std::string& ns,
-                                  const AllReserved& counted);
   void forget(const std::string& token) const;
-  Result<> note(const std::string& token, const Reserved& wants) const;
   Result<> check_bound(const api::PortPool& pool, const std::string& ns, std::size_t wants,
-                       const AllReserved& counted) const;
-  Result<> check_unseen(const api::PortPool& pool, const std::string& ns, std::size_t wants,
-                        const AllReserved& counted) const;
+                       const std::map<std::string, Reserved>& counted) const;
   Result<> admits(const Context& context, const api::PortPool& pool, const std::string& ns) const;
+  Result<> wait_until_seen(const Context& context, const api::PortPool& pool,
+                           const std::string& ns) const;
 
   const claims::PoolStore& pools_;
   const Namespaces& namespaces_;
@@ -76,7 +78,7 @@ class PoolRules {
   const HasPod has_pod_;
   mutable std::atomic<int> waiting_{0};
   mutable Mutex mu_;
-  mutable AllReserved reserved_ GUARDED_BY(mu_);
+  mutable std::map<std::string, Reserved> reserved_ GUARDED_BY(mu_);  // by token
 };
 
 }  // namespace berth::admission

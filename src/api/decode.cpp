@@ -24,6 +24,7 @@ Result<T> decode_incoming(const wire::Value& object) {
   T out;
   out.meta.ns = kube::Interned(wire::string_at(object, "/metadata/namespace"));
   out.meta.name = std::string(wire::string_at(object, "/metadata/name"));
+  out.meta.uid = std::string(wire::string_at(object, "/metadata/uid"));
   out.meta.annotations = annotations_of(object);
   wire::JsonReader reader;
   Result<> read =

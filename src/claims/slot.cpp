@@ -91,13 +91,9 @@ bool is_foreign(const api::Listener& listener) {
 }
 
 OwnerName owner_of(const api::Listener& listener) {
-  const std::string_view kind = kube::get(listener.meta.labels, api::kOwnerKindKey);
-  std::string_view name = kube::get(listener.meta.labels, api::kOwnerNameKey);
-  // A label has less room than a name.
-  for (const kube::OwnerReference& one : listener.meta.owners)
-    if (one.kind.view() == kind && one.name != name && api::label_value(one.name) == name)
-      name = one.name;
-  return {std::string(kind), {std::string(listener.meta.ns.view()), std::string(name)}};
+  return {std::string(kube::get(listener.meta.labels, api::kOwnerKindKey)),
+          {std::string(listener.meta.ns.view()),
+           std::string(kube::get(listener.meta.labels, api::kOwnerNameKey))}};
 }
 
 std::string owner_key(std::string_view kind, const kube::ObjectKey& key) {

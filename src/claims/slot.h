@@ -52,8 +52,7 @@ void add_indexes(ListenerStore& store, const model::LoadBalancerDefaults& defaul
 // Another controller made it, by the labels that we have in common: bcs-ingress-controller, for a
 // pool or for an Ingress. It may carry traffic that we know nothing of: nobody here touches it.
 bool is_foreign(const api::Listener& listener);
-// What its labels name as its owner, whoever made it. Where the name is longer than a label may be,
-// its owner reference has it in full.
+// What its labels name as its owner, whoever made it.
 struct OwnerName {
   std::string kind{};
   kube::ObjectKey key{};  // with the namespace of the Listener

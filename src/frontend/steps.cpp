@@ -5,6 +5,8 @@
 #include <tuple>
 #include <vector>
 
+#include "api/keys.h"
+
 namespace berth::frontend {
 namespace {
 
@@ -102,8 +104,12 @@ std::optional<std::set<kube::ObjectKey>> who_got(const kube::Change<T>& change,
 std::optional<kube::ObjectKey> owner_named_by(const api::Listener& listener,
                                               const kube::ResourceType& type) {
   if (claims::is_foreign(listener)) return std::nullopt;
-  const claims::OwnerName owner = claims::owner_of(listener);
+  claims::OwnerName owner = claims::owner_of(listener);
   if (owner.kind != type.kind) return std::nullopt;
+  // A label has less room than a name, which is in the owner reference in full.
+  for (const kube::OwnerReference& one : listener.meta.owners)
+    if (one.kind.view() == type.kind && api::label_value(one.name) == owner.key.name)
+      return object_key(type, {owner.key.ns, one.name});
   return object_key(type, owner.key);
 }
 

@@ -153,5 +153,18 @@ TEST_F(OwnersTest, ClusterScopedOwnersAreFoundByTheirNames) {
   EXPECT_EQ(owner_named_by(listener, testing::kStage), std::nullopt);
 }
 
+TEST(OwnerNamedBy, ANameThatIsLongerThanALabelIsInTheReference) {
+  const std::string name(100, 'x');
+  api::Listener listener;
+  listener.meta.ns = kube::Interned("games");
+  claims::testing::put(listener.meta.labels, api::kOwnerKindKey, "Stage");
+  claims::testing::put(listener.meta.labels, api::kOwnerNameKey, api::label_value(name));
+  claims::testing::put(listener.meta.annotations, claims::kItemAnnotation, "all");
+  listener.meta.owners = {{.kind = kube::Interned("Stage"), .name = "another", .uid = "u"},
+                          {.kind = kube::Interned("Arena"), .name = name, .uid = "u"},
+                          {.kind = kube::Interned("Stage"), .name = name, .uid = "u"}};
+  EXPECT_EQ(owner_named_by(listener, testing::kStage), (kube::ObjectKey{"games", name}));
+}
+
 }  // namespace
 }  // namespace berth::frontend

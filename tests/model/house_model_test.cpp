@@ -26,16 +26,19 @@ Wanted on(std::vector<std::size_t> lbs, model::Port first, model::Port last) {
 }
 const Wanted kNothing{};
 
-// Two pools, two load balancers, two replicas, three ports and a hand in one house: one pool moves
-// from one load balancer to the other and back, and the other pool waits for a port of the first.
-Size all_of_it(std::string name, std::size_t pods) {
+// Two pools, two load balancers, two replicas, three ports and a hand in one house. With an item
+// that moves from one load balancer to the other and back, that is for `make soak`.
+Size all_of_it(std::string name, std::vector<std::vector<Wanted>> pools) {
   return {.name = std::move(name),
           .balancers = 2,
           .ports = 3,
-          .pods = pods,
-          .pools = {{on({0}, 1, 2), on({1}, 3, 3)}, {on({0}, 2, 2)}},
+          .pods = 0,
+          .pools = std::move(pools),
           .hands = 1,
           .late_writes = false};
+}
+Size all_of_it_moving(std::string name) {
+  return all_of_it(std::move(name), {{on({0}, 1, 2), on({1}, 3, 3)}, {on({0}, 2, 2)}});
 }
 
 std::vector<Size> sizes() {
@@ -91,21 +94,15 @@ std::vector<Size> sizes() {
        .pools = {{on({0}, 1, 1), on({1}, 1, 1), kNothing}},
        .hands = 1,
        .late_writes = false},
-      all_of_it("TwoPoolsOnTwoBalancersWithThreePortsAHand", 0),
+      all_of_it("TwoPoolsOnTwoBalancersWithThreePortsAHand",
+                {{on({0, 1}, 1, 2)}, {on({0, 1}, 2, 3)}}),
   };
 }
 
 // For `make soak`.
 std::vector<Size> large_sizes() {
   return {
-      {.name = "TwoPoolsOnTwoBalancersWithThreePortsOfWhichOneMovesAHand",
-       .balancers = 2,
-       .ports = 3,
-       .pods = 0,
-       .pools = {{on({0}, 1, 2)}, {on({0, 1}, 2, 3), on({1}, 2, 3)}},
-       .hands = 1,
-       .late_writes = false},
-      all_of_it("TwoPoolsOnTwoBalancersWithThreePortsAPodAHand", 1),
+      all_of_it_moving("TwoPoolsOnTwoBalancersWithThreePortsAnItemThatMovesAHand"),
       {.name = "TwoPoolsTwoPortsThatComeAndGoAHand",
        .ports = 2,
        .pods = 0,
@@ -176,7 +173,7 @@ std::vector<Planted> planted() {
        "granted to another pool"},
       {"GrantsAreGivenWithoutALookAtListeners", Plant::grant_without_holdings,
        exact(with_hand(two_pools())), "granted to another pool"},
-      {"InTheHouseThatHasAllOfItToo", Plant::grant_without_holdings, all_of_it("", 0),
+      {"InTheHouseThatHasAllOfItToo", Plant::grant_without_holdings, all_of_it_moving(""),
        "granted to another pool"},
       {"GrantsAreReleasedWithoutALookAtListeners", Plant::release_without_listeners,
        exact(two_pools()), "its grant has left it"},

@@ -130,7 +130,8 @@ void IngressController::look_at_those_with(const model::LoadBalancerRef& named) 
 }
 
 Result<> IngressController::vouch(const api::Listener& listener) const {
-  const auto ingress = caches_.ingresses.get(claims::owner_of(listener).key);
+  const auto owner = frontend::owner_named_by(listener, objects_.type());
+  const auto ingress = owner ? caches_.ingresses.get(*owner) : nullptr;
   const bool is_valid = ingress && validate(*ingress);
   return check_targets(listener, is_valid ? ingress.get() : nullptr, sight_);
 }
