@@ -76,6 +76,12 @@ Error unreadable(Error error, const ObjectKey& key) {
   return error;
 }
 
+// Nobody has that kind, or rights to it, who has not used it with the controller before us.
+bool is_absent(const Error& config) {
+  return config.code == Code::not_found || config.code == Code::forbidden ||
+         config.code == Code::unsupported;
+}
+
 // The Secret of one namespace, or the ControllerConfig in its place. When a namespace goes, its
 // Secret goes with the rest, and what its Listeners have at the cloud must still be removed: so
 // what was read last is used as long as the same namespace is on its way out, and for nobody who
@@ -95,9 +101,7 @@ class NamespaceSecret {
       if (config)
         return take(context, *config,
                     credentials_in(*config, "/spec/secret", about_config(config_)));
-      // Nobody has that kind, or rights to it, who has not used it with the controller before us.
-      if (config.error().code != Code::not_found && config.error().code != Code::forbidden)
-        return pass(config);
+      if (!is_absent(config.error())) return pass(config);
       if (std::optional<CloudCredentials> last = of_the_leaving(context)) return std::move(*last);
     }
     if (!secret) return fail(unreadable(std::move(secret.error()), key_));

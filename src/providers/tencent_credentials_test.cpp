@@ -141,10 +141,14 @@ TEST_F(TencentSecrets, OfANamespaceWithoutASecretAreThoseOfItsControllerConfig) 
                         "TENCENTCLOUD_ACCESS_KEY_ID"));
 }
 
-// A role of the version before: who may not read that kind has never used it.
-TEST_F(TencentSecrets, AControllerConfigThatMayNotBeReadIsNone) {
+// Most clusters do not know that kind, and a role of the version before has no right to it.
+TEST_F(TencentSecrets, AControllerConfigThatCannotBeIsNone) {
   use({.of_namespaces = true});
   transport_.answer(404, kGone).answer(403, kRefused).answer(200, ns("uid-1", false));
+  EXPECT_THAT(get("games").error().to_string(),
+              HasSubstr("kubectl -n games create secret generic"));
+  tasks_.advance(10min);
+  transport_.answer(404, kGone).answer(404, "404 page not found\n").answer(200, ns("uid-1", false));
   EXPECT_THAT(get("games").error().to_string(),
               HasSubstr("kubectl -n games create secret generic"));
 }
