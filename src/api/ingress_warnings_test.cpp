@@ -11,7 +11,7 @@ constexpr std::string_view kObject = "Ingress games/web: ";
 
 Texts warnings(const std::string& spec) {
   const Ingress ingress = ingress_with(spec);
-  const Result<> valid = validate(ingress, {model::Provider::tencent, "ap-nanjing"});
+  const Result<> valid = validate(ingress, {{model::Provider::tencent, "ap-nanjing"}, {}});
   EXPECT_TRUE(valid) << valid.error().to_string();
   Texts out = warnings_about(ingress);
   for (std::string& one : out) {

@@ -50,7 +50,7 @@ class Warnings {
   void look_at_rule(const IngressRule& rule, const std::string& path) {
     look_at_session(rule.listener_attribute, rule.protocol, path);
     look_at_attribute(rule.listener_attribute, protocols_of(rule.protocol), path);
-    if (model::parse_protocol(rule.protocol) != model::Protocol::https) return;
+    if (!is(rule.protocol, model::Protocol::https)) return;
     for (std::size_t i = 0; i < rule.layer7_routes.size(); ++i) {
       const std::string& forward = rule.layer7_routes[i].forward_type;
       const bool lacks = (forward == kForwardGrpc && !provider_.layer7.has_grpc) ||
@@ -64,8 +64,13 @@ class Warnings {
     if (!attribute || attribute->session_type != kQuicSessions ||
         provider_.layer4.has_quic_sessions)
       return;
-    if (model::parse_protocol(protocol) == model::Protocol::udp)
+    if (is(protocol, model::Protocol::udp))
       warn(path + ".listenerAttribute.sessionType", kQuicSessions);
+  }
+
+  static bool is(const std::string& text, model::Protocol protocol) {
+    const Result<model::Protocol> read = model::parse_protocol(text);
+    return read && *read == protocol;
   }
 
   static Protocols protocols_of(const std::string& text) {
