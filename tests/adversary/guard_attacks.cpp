@@ -47,7 +47,7 @@ std::string edited_by_kubectl(Scene& scene) {
 std::string deleted_by_kubectl(Scene& scene) {
   const auto result = scene.tenant.kubectl({"delete", "listeners", "--all", "--wait=false"});
   scene.ends_here();
-  return told(result, {"(Forbidden)", "is deleted by Berth alone", "delete the PortPool",
+  return told(result, {"(Forbidden)", "is deleted by Berth alone", "delete its owner (a PortPool",
                        "verb repair on listeners."});
 }
 

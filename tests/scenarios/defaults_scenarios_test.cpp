@@ -194,7 +194,7 @@ class IngressDefaults : public ::testing::Test {
     add_pod("b");
     const std::set<std::string> both{house_->ip_of("a"), house_->ip_of("b")};
     EXPECT_TRUE(until([&] { return led_to(lb) == both; })) << message();
-    EXPECT_TRUE(house_->is_ready("front")) << message();
+    EXPECT_TRUE(until([&] { return house_->is_ready("front"); })) << message();
     const auto spec = wire::parse_yaml(grown);
     ASSERT_TRUE(spec);
     const auto changed =

@@ -15,10 +15,9 @@ TEST(Fence, NobodySendsWhatOnlyTheLeaderMayWrite) {
   const Result<> lived = live_with_lost_leases(1, watch);
   ASSERT_TRUE(lived) << lived.error().to_string();
   EXPECT_THAT(watch.late(), IsEmpty());
-  EXPECT_THAT(watch.in_time(), IsEmpty());
   for (const char* resource :
        {"loadbalancers", "listeners", "portpools", "portbindings", "pods", "ingresses"})
-    EXPECT_GT(watch.in_time().contains(resource) ? watch.in_time().at(resource) : 0, 50u)
+    EXPECT_GT(watch.in_time().contains(resource) ? watch.in_time().at(resource) : 0, 10u)
         << resource << ": there was something to watch";
 }
 
