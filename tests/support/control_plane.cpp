@@ -26,6 +26,7 @@ using std::chrono::seconds;
 constexpr std::string_view kDirPrefix = "berth-controlplane";
 constexpr std::string_view kAdminName = "admin";
 constexpr std::string_view kApiServer = "kube-apiserver";
+const std::string kScheduler = "kube-scheduler";
 // Reserved ports cannot be lost; a kernel that lets go of them anyway gets two more chances.
 constexpr int kStartAttempts = 3;
 constexpr std::string_view kPortTaken = "address already in use";
@@ -316,7 +317,12 @@ ControlPlane::Outcome ControlPlane::stop_api_server() {
 
 ControlPlane::Outcome ControlPlane::restart_api_server() {
   if (find(kApiServer) != nullptr) return std::unexpected("kube-apiserver runs");
-  return start_api_server();
+  if (auto done = start_api_server(); !done) return done;
+  // What was under way when the server went may contradict the scheduler's memory, which then ends
+  // itself: on a cluster somebody starts it again.
+  const auto is_scheduler = [](const auto& entry) { return entry.first == kScheduler; };
+  if (std::erase_if(processes_, is_scheduler) == 0) return {};
+  return launch(kScheduler, workload_args());
 }
 
 void ControlPlane::hold_api_server() const {
@@ -333,19 +339,21 @@ const Process* ControlPlane::find(std::string_view program) const {
   return found == processes_.end() ? nullptr : &found->second;
 }
 
+// No serving port: several control planes then never meet on the well-known ones. The rate limits
+// of the clients are out of the way of tests that create hundreds of Pods.
+std::vector<std::string> ControlPlane::workload_args() const {
+  return {"--kubeconfig=" + admin_kubeconfig_.string(), "--leader-elect=false", "--secure-port=0",
+          "--kube-api-qps=1000", "--kube-api-burst=2000"};
+}
+
 ControlPlane::Outcome ControlPlane::start_workloads() {
-  // No serving port: several control planes then never meet on the well-known ones. The rate
-  // limits of the clients are out of the way of tests that create hundreds of Pods.
-  const std::vector<std::string> common{"--kubeconfig=" + admin_kubeconfig_.string(),
-                                        "--leader-elect=false", "--secure-port=0",
-                                        "--kube-api-qps=1000", "--kube-api-burst=2000"};
-  auto manager = common;
+  auto manager = workload_args();
   manager.push_back("--service-account-private-key-file=" + file("service-accounts.key").string());
   manager.push_back("--root-ca-file=" + file("ca.crt").string());
   manager.insert(manager.end(), options_.controller_manager_args.begin(),
                  options_.controller_manager_args.end());
   if (auto done = launch("kube-controller-manager", std::move(manager)); !done) return done;
-  if (auto done = launch("kube-scheduler", common); !done) return done;
+  if (auto done = launch(kScheduler, workload_args()); !done) return done;
   if (options_.with_kwok) {
     if (auto done = start_kwok(); !done) return done;
   }

@@ -141,6 +141,7 @@ class ControlPlane {
   Outcome wait_for_workloads();
 
   [[nodiscard]] std::vector<std::string> api_server_flags() const;
+  [[nodiscard]] std::vector<std::string> workload_args() const;
   Outcome launch(const std::string& program, std::vector<std::string> args);
   [[nodiscard]] const Process* find(std::string_view program) const;
   // Asks `ready` until it says yes; fails early when one of our processes ends.
