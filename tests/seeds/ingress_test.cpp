@@ -106,7 +106,7 @@ TEST(IngressExamples, AreTakenWithoutAWarning) {
       EXPECT_EQ(api::warnings_about(all.back()), std::vector<std::string>{}) << file.path();
     }
   }
-  EXPECT_EQ(found, 12);
+  EXPECT_EQ(found, 13);
   // They work side by side.
   for (std::size_t i = 0; i < all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -131,7 +131,7 @@ TEST(IngressDocs, ShowWhatTheExamplesHave) {
     expect_valid(*value, "docs/ingress.md:" + std::to_string(block.line));
     EXPECT_NE(files.find(block.text), std::string::npos) << "docs/ingress.md:" << block.line;
   }
-  EXPECT_EQ(found, 12);
+  EXPECT_EQ(found, 13);
 }
 
 }  // namespace

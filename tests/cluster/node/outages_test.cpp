@@ -53,7 +53,7 @@ class Talk {
   std::thread thread_;
 };
 
-class TroubleOnNodes : public ::testing::Test {
+class OutagesOnNodes : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (RealNodes::unavailable()) return;
@@ -111,10 +111,10 @@ class TroubleOnNodes : public ::testing::Test {
   static std::unique_ptr<InstalledBerth> berth_;
   static std::vector<Door> doors_;
 };
-std::unique_ptr<InstalledBerth> TroubleOnNodes::berth_;
-std::vector<Door> TroubleOnNodes::doors_;
+std::unique_ptr<InstalledBerth> OutagesOnNodes::berth_;
+std::vector<Door> OutagesOnNodes::doors_;
 
-TEST_F(TroubleOnNodes, RoomsPlayOnWithoutTheirKubelet) {
+TEST_F(OutagesOnNodes, RoomsPlayOnWithoutTheirKubelet) {
   const auto talks = talk_to_all();
   const std::string uid = berth_->uid_of("room-0");
   for (int node : {1, 2}) {
@@ -128,7 +128,7 @@ TEST_F(TroubleOnNodes, RoomsPlayOnWithoutTheirKubelet) {
   EXPECT_EQ(berth_->uid_of("room-0"), uid);
 }
 
-TEST_F(TroubleOnNodes, PlayersDoNotNoticeThatTheApiServerIsAway) {
+TEST_F(OutagesOnNodes, PlayersDoNotNoticeThatTheApiServerIsAway) {
   const auto talks = talk_to_all();
   const std::string restarts = "{.items[*].status.containerStatuses[*].restartCount}";
   const std::string before =
@@ -159,7 +159,7 @@ TEST_F(TroubleOnNodes, PlayersDoNotNoticeThatTheApiServerIsAway) {
   expect_all_at_their_doors();
 }
 
-TEST_F(TroubleOnNodes, AKilledLeaderComesBackToTheSameDoors) {
+TEST_F(OutagesOnNodes, AKilledLeaderComesBackToTheSameDoors) {
   // The container alone, with the kernel's own signal: nothing is given up in good order.
   ASSERT_TRUE(berth_->nodes().on_node(1, {"pkill", "-9", "-x", "berth"}).ok());
   EXPECT_TRUE(eventually(kPatience, [&] {
@@ -171,7 +171,7 @@ TEST_F(TroubleOnNodes, AKilledLeaderComesBackToTheSameDoors) {
   expect_all_at_their_doors();
 }
 
-TEST_F(TroubleOnNodes, RoomsOfANodeThatDiesComeBackOnAnotherAtTheirDoors) {
+TEST_F(OutagesOnNodes, RoomsOfANodeThatDiesComeBackOnAnotherAtTheirDoors) {
   std::vector<std::string> lost;
   for (const std::string& pod : pods()) {
     if (node_of(pod) == RealNodes::name(2)) lost.push_back(pod);
